@@ -1,0 +1,46 @@
+use crate::machine::{Attempt, Event};
+use crate::name::{PlanId, RunId};
+
+/// A run as a person follows it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RunRef {
+    /// Its id.
+    pub id: RunId,
+    /// Its plan.
+    pub plan: PlanId,
+    /// The places above it, outermost first, where it is nested: `["build", "docs[2]"]`.
+    pub path: Vec<String>,
+}
+
+/// Where output came from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stream {
+    /// Standard output.
+    Out,
+    /// Standard error.
+    Err,
+}
+
+/// Follows a run while it goes on: the progress view, the plain lines, the JSON stream.
+/// Called from one thread, in order; an event is shown only after it is durable.
+pub trait Observer {
+    /// An event became durable. `nested` runs report through the same observer.
+    fn event(&mut self, run: &RunRef, event: &Event);
+
+    /// An attempt printed something; secrets are masked already. Cut at line ends where the
+    /// attempt writes lines.
+    fn output(&mut self, run: &RunRef, attempt: &Attempt, stream: Stream, bytes: &[u8]);
+
+    /// Time passed; a live view may be drawn again. Only called if [`Observer::wants_ticks`].
+    fn tick(&mut self) {}
+
+    /// Whether [`Observer::output`] should be called at all.
+    fn wants_output(&self) -> bool {
+        false
+    }
+
+    /// Whether [`Observer::tick`] should be called, some times a second.
+    fn wants_ticks(&self) -> bool {
+        false
+    }
+}

@@ -1,0 +1,61 @@
+//! `wf` runs workflows written as Markdown files with YAML front matter.
+//!
+//! The files are reviewed like code. A file becomes a graph of steps; a pure state machine
+//! decides what runs; checks that the worker cannot touch decide what is done; every decision
+//! is an event, durable before anything relies on it.
+//!
+//! # The way of data
+//!
+//! ```text
+//! plan.md ──spec──▶ spanned tree ──check──▶ diagnostics (all of them)
+//!                        │
+//!                        └─lower──▶ model::Plan        valid by construction
+//!                                        │
+//!        Input ───────────────▶ machine::Machine ────▶ Event ──▶ store (SQLite, hash-chained)
+//!          ▲                         │                               │
+//!          │                       Effect, once its events           ├──▶ report, cli
+//!          │                         ▼     are durable               └──▶ replay after a crash
+//!          └── exec (processes, requests), verify (checks), timers, locks, cache
+//! ```
+//!
+//! One direction: a module names only modules above it in this table, and `tests/layers.rs`
+//! keeps it so.
+//!
+//! | layer | modules | may |
+//! |---|---|---|
+//! | words | [`digest`] [`source`] [`diag`] [`name`] [`time`] | know nothing else |
+//! | language | [`expr`] [`model`] [`spec`] [`graph`] [`check`] [`config`] | be pure: text in, model and diagnostics out |
+//! | decisions | [`machine`] [`verify`] [`mask`] | be pure: no clock, no I/O, no async |
+//! | hands | [`store`] [`exec`] | touch the disk, processes and the network |
+//! | engine | [`engine`] | wait |
+//! | faces | [`report`] [`cli`] | speak to people |
+//!
+//! # Words
+//!
+//! *Plan*: steps and how we know they worked. *Step*: one unit of work. *Place*: a step, or one
+//! item of a repeated step. *Attempt*: one execution of a place. *Run*: one execution of a plan.
+//! *Check*: one external verification; a *criterion* is what it decides, a *verdict* what it
+//! ruled. *State* says where a step is in its life; *standing* says how far its result is
+//! believed: `reported` is the worker's word, `verified` is a check's.
+//!
+//! Start reading at [`machine`].
+
+pub mod check;
+pub mod cli;
+pub mod config;
+pub mod diag;
+pub mod digest;
+pub mod engine;
+pub mod exec;
+pub mod expr;
+pub mod graph;
+pub mod machine;
+pub mod mask;
+pub mod model;
+pub mod name;
+pub mod report;
+pub mod source;
+pub mod spec;
+pub mod store;
+pub mod time;
+pub mod verify;

@@ -1,0 +1,113 @@
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::{Attempt, Item, Place};
+use crate::model::Object;
+use crate::time::Moment;
+
+/// Something the world must do, once the events of the same turn are durable.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "effect", rename_all = "snake_case")]
+pub enum Effect {
+    /// Execute a step's work. Answered by [`Ended`](super::Ended).
+    Start {
+        /// Which attempt.
+        #[serde(flatten)]
+        attempt: Attempt,
+        /// The item, where the step is repeated.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        item_value: Option<Item>,
+        /// What the work's templates read, by reference as written.
+        #[serde(default, skip_serializing_if = "Object::is_empty")]
+        reads: Object,
+    },
+    /// Run the checks of an attempt whose work succeeded, or the plan's own. Answered by
+    /// [`Judged`](super::Happening::Judged).
+    Check {
+        /// The attempt; `None`: the plan's own criteria.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        attempt: Option<Attempt>,
+        /// The item, where the step is repeated.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        item_value: Option<Item>,
+        /// What the checks' templates read.
+        #[serde(default, skip_serializing_if = "Object::is_empty")]
+        reads: Object,
+    },
+    /// Go off at an instant. Answered by [`Woke`](super::Happening::Woke).
+    Wake {
+        /// What for.
+        timer: Timer,
+        /// When.
+        at: Moment,
+    },
+    /// Hold a named lock for a place, when it is free. Answered by
+    /// [`Locked`](super::Happening::Locked).
+    Lock {
+        /// Who.
+        place: Place,
+        /// Which.
+        lock: String,
+    },
+    /// Give a named lock back, or stop waiting for it.
+    Unlock {
+        /// Who.
+        place: Place,
+        /// Which.
+        lock: String,
+    },
+    /// Look the step's result up in the cache. Answered by
+    /// [`Looked`](super::Happening::Looked).
+    Lookup {
+        /// For whom.
+        place: Place,
+        /// The item, where the step is repeated.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        item_value: Option<Item>,
+        /// What the work's templates read.
+        #[serde(default, skip_serializing_if = "Object::is_empty")]
+        reads: Object,
+    },
+    /// Keep the result of a place for reuse.
+    Remember {
+        /// Whose.
+        place: Place,
+        /// Its outputs.
+        outputs: Object,
+    },
+    /// End an attempt's work or checks.
+    Kill {
+        /// Which.
+        #[serde(flatten)]
+        attempt: Attempt,
+        /// Whether without grace.
+        force: bool,
+    },
+    /// The run is over.
+    Finish {
+        /// The plan's outputs.
+        #[serde(default, skip_serializing_if = "Object::is_empty")]
+        outputs: Object,
+    },
+}
+
+/// What a timer is for.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(tag = "timer", rename_all = "snake_case")]
+pub enum Timer {
+    /// The next attempt may begin.
+    Retry(Attempt),
+    /// The attempt's wait is over.
+    Wait(Attempt),
+    /// The place has waited too long for its turn.
+    Queue(Place),
+    /// The run has taken too long.
+    Run,
+}
+
+impl Effect {
+    /// The value that a template reads, by the reference as written.
+    pub fn read(reads: &Object, reference: &str) -> Option<Value> {
+        reads.get(reference).cloned()
+    }
+}

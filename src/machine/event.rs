@@ -1,0 +1,328 @@
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::{Artifact, Attempt, Exit, Outcome, Place, Verdict};
+use crate::digest::Digest;
+use crate::model::{Class, Object};
+use crate::name::{Name, PlanId, RunId};
+use crate::time::Moment;
+
+/// The longest evidence or reason that is kept, in characters.
+pub const WHY_LIMIT: usize = 1000;
+
+/// A fact about a run: the record's unit and the public event format, version 1.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct Event {
+    /// When.
+    pub at: Moment,
+    /// What.
+    #[serde(flatten)]
+    pub fact: Fact,
+}
+
+/// What can be true of a run, in the past tense.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(tag = "event", rename_all = "snake_case")]
+pub enum Fact {
+    /// The run began.
+    RunStarted {
+        /// The version of the rules it runs by.
+        logic: u32,
+        /// The plan.
+        plan: PlanId,
+        /// Its resolved parameters.
+        params: Object,
+    },
+    /// A result was taken over from an earlier run.
+    StepKept {
+        /// The step.
+        step: Name,
+        /// Its outputs.
+        #[serde(default, skip_serializing_if = "Object::is_empty")]
+        outputs: Object,
+        /// How far it is believed.
+        standing: Standing,
+        /// The run that did the work.
+        from: RunId,
+    },
+    /// The items of a repeated step became known.
+    StepExpanded {
+        /// The step.
+        step: Name,
+        /// Its items in order.
+        items: Vec<Item>,
+    },
+    /// A place waits for a named lock.
+    LockAwaited {
+        /// Who waits.
+        #[serde(flatten)]
+        place: Place,
+        /// For which lock.
+        lock: String,
+    },
+    /// An attempt began. Durable before anything acts.
+    AttemptStarted(Attempt),
+    /// The work of an attempt ended; nothing is believed yet.
+    AttemptEnded {
+        /// Which.
+        #[serde(flatten)]
+        attempt: Attempt,
+        /// How.
+        #[serde(flatten)]
+        how: Exit,
+        /// Whose fault a failure is.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        class: Option<Class>,
+        /// Its outputs, checked against their declarations.
+        #[serde(default, skip_serializing_if = "Object::is_empty")]
+        outputs: Object,
+        /// The files it left.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        artifacts: Vec<Artifact>,
+    },
+    /// A criterion of an attempt, or of the plan, was ruled on.
+    CriterionJudged {
+        /// The attempt; absent for the plan's own criteria.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        attempt: Option<Attempt>,
+        /// The ruling.
+        verdict: Verdict,
+    },
+    /// A failed attempt will be followed by another.
+    RetryScheduled {
+        /// The next attempt.
+        #[serde(flatten)]
+        attempt: Attempt,
+        /// When it may begin.
+        due: Moment,
+        /// Why the one before failed.
+        why: String,
+    },
+    /// A place ended: a step, or an item of a repeated step.
+    StepEnded {
+        /// Which.
+        #[serde(flatten)]
+        place: Place,
+        /// How: one of the final states.
+        state: StepState,
+        /// How far it is believed.
+        standing: Standing,
+        /// Why it ended so; empty for success.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        why: String,
+        /// Whose fault a failure is.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        class: Option<Class>,
+        /// Whether its failure lets the run go on.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        tolerated: bool,
+        /// The cache key under which an earlier result was found.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        cached: Option<Digest>,
+        /// The outputs of a repeated step (lists in item order) or of a cached result.
+        #[serde(default, skip_serializing_if = "Object::is_empty")]
+        outputs: Object,
+    },
+    /// No further step begins, because one failed.
+    RunStopping {
+        /// The failed step.
+        step: Name,
+    },
+    /// The run was told to end.
+    CancelRequested {
+        /// Who or why.
+        why: String,
+        /// Whether what runs is killed without grace.
+        force: bool,
+    },
+    /// The run took longer than it may.
+    RunTimedOut,
+    /// The run passed on to its next part.
+    PhaseEntered {
+        /// Which.
+        phase: Phase,
+    },
+    /// The run ended.
+    RunEnded {
+        /// How.
+        outcome: Outcome,
+        /// Why, in one sentence; empty for success.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        why: String,
+        /// The first step that failed, if one did.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        failed: Option<Name>,
+        /// How far the result is believed.
+        standing: Standing,
+        /// How the steps ended.
+        tally: Tally,
+        /// The plan's outputs.
+        #[serde(default, skip_serializing_if = "Object::is_empty")]
+        outputs: Object,
+    },
+}
+
+/// An item of a repeated step.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct Item {
+    /// Its stable key, unique among its siblings.
+    pub key: String,
+    /// Its value.
+    pub value: Value,
+}
+
+/// The parts of a run, in order.
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    Default,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Serialize,
+    Deserialize,
+    schemars::JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum Phase {
+    /// The steps run.
+    #[default]
+    Steps,
+    /// The plan's own criteria are checked.
+    Verify,
+    /// The `finally` steps run.
+    Finally,
+    /// The run has ended.
+    Over,
+}
+
+/// Where a step or an item is in its life (DESIGN section 4).
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    Default,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Serialize,
+    Deserialize,
+    schemars::JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum StepState {
+    /// Its dependencies have not ended.
+    #[default]
+    Pending,
+    /// It may run and waits for its turn.
+    Queued,
+    /// An attempt runs.
+    Running,
+    /// The work of an attempt ended; its checks run.
+    Verifying,
+    /// It waits: for a lock, or for the next attempt.
+    Waiting,
+    /// It ended well.
+    Succeeded,
+    /// It failed and is out of attempts.
+    Failed,
+    /// It did not run, by rule.
+    Skipped,
+    /// It was ended, or kept from running, by a cancellation.
+    Cancelled,
+}
+
+/// How far a result is believed (DESIGN section 4, constitution 2).
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    Default,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Serialize,
+    Deserialize,
+    schemars::JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum Standing {
+    /// Nothing was claimed.
+    #[default]
+    Unchecked,
+    /// The worker says so; no check has confirmed it.
+    Reported,
+    /// Checks outside the worker confirmed it.
+    Verified,
+    /// A check found otherwise.
+    Refuted,
+}
+
+/// How the steps of a run ended, and how far they are believed.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema,
+)]
+pub struct Tally {
+    /// Steps that succeeded and are verified.
+    pub verified: u32,
+    /// Steps that succeeded on the worker's word.
+    pub reported: u32,
+    /// Steps that failed.
+    pub failed: u32,
+    /// Steps that did not run.
+    pub skipped: u32,
+    /// Steps that were cancelled.
+    pub cancelled: u32,
+}
+
+impl StepState {
+    /// Whether this is the end.
+    pub fn is_final(self) -> bool {
+        matches!(
+            self,
+            Self::Succeeded | Self::Failed | Self::Skipped | Self::Cancelled
+        )
+    }
+
+    /// The word for it, as in files and messages.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Pending => "pending",
+            Self::Queued => "queued",
+            Self::Running => "running",
+            Self::Verifying => "verifying",
+            Self::Waiting => "waiting",
+            Self::Succeeded => "succeeded",
+            Self::Failed => "failed",
+            Self::Skipped => "skipped",
+            Self::Cancelled => "cancelled",
+        }
+    }
+}
+
+impl Standing {
+    /// The word for it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Unchecked => "unchecked",
+            Self::Reported => "reported",
+            Self::Verified => "verified",
+            Self::Refuted => "refuted",
+        }
+    }
+}
+
+impl Outcome {
+    /// The word for it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Succeeded => "succeeded",
+            Self::Failed => "failed",
+            Self::Cancelled => "cancelled",
+        }
+    }
+}

@@ -1,0 +1,237 @@
+use serde::{Deserialize, Serialize};
+
+use super::{Attempt, Place, Standing, Timer};
+use crate::digest::Digest;
+use crate::model::{Class, Object};
+use crate::name::{Name, RunId};
+use crate::time::Moment;
+
+/// Something happened.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Input {
+    /// When.
+    pub at: Moment,
+    /// What.
+    #[serde(flatten)]
+    pub what: Happening,
+}
+
+/// What can happen to a run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "input", rename_all = "snake_case")]
+pub enum Happening {
+    /// The run is to begin. `kept` are results taken over from an earlier run.
+    Begin {
+        /// Results taken over, in plan order.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        kept: Vec<Kept>,
+    },
+    /// The work of an attempt ended. Answers [`Effect::Start`](super::Effect::Start).
+    Ended(Ended),
+    /// All checks of an attempt have been run. Answers [`Effect::Check`](super::Effect::Check).
+    Judged {
+        /// The attempt; `None`: the plan's own criteria.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        attempt: Option<Attempt>,
+        /// One verdict a criterion, in their order.
+        verdicts: Vec<Verdict>,
+    },
+    /// A timer went off. Answers [`Effect::Wake`](super::Effect::Wake).
+    Woke {
+        /// Which.
+        timer: Timer,
+    },
+    /// A named lock is now held for a place. Answers [`Effect::Lock`](super::Effect::Lock).
+    Locked {
+        /// For whom.
+        place: Place,
+    },
+    /// The cache was looked up. Answers [`Effect::Lookup`](super::Effect::Lookup).
+    Looked {
+        /// For whom.
+        place: Place,
+        /// What it held.
+        found: Option<Cached>,
+    },
+    /// Somebody asks for the end of the run. Asked again, what still runs is killed at once.
+    Cancel {
+        /// Who or why, for the record.
+        why: String,
+    },
+}
+
+/// A result taken over from an earlier run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct Kept {
+    /// The step; all its items.
+    pub step: Name,
+    /// Its outputs.
+    pub outputs: Object,
+    /// How far it is believed.
+    pub standing: Standing,
+    /// The run that did the work.
+    pub from: RunId,
+}
+
+/// How the work of an attempt ended.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Ended {
+    /// Which attempt.
+    pub attempt: Attempt,
+    /// How.
+    pub exit: Exit,
+    /// What it wrote to its output file, read but not yet checked.
+    #[serde(default, skip_serializing_if = "Object::is_empty")]
+    pub outputs: Object,
+    /// The files it left, if it succeeded.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub artifacts: Vec<Artifact>,
+}
+
+/// How a piece of work ended.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(tag = "exit", rename_all = "snake_case")]
+pub enum Exit {
+    /// A process ended by itself; success is code 0.
+    Code {
+        /// Its exit code.
+        code: i32,
+    },
+    /// A process was ended by a signal that the engine did not send.
+    Signal {
+        /// The signal's number.
+        signal: i32,
+    },
+    /// It did what was asked and is no process: a wait, a nested run, a request.
+    Done,
+    /// It took longer than it may.
+    TimedOut,
+    /// The engine ended it because it was told to.
+    Cancelled,
+    /// It could not begin, or what it was given or gave is not usable.
+    Unable {
+        /// Why, in one sentence.
+        why: String,
+        /// Whose fault.
+        class: Class,
+    },
+    /// The engine died while it ran, and nobody knows how it ended.
+    Interrupted,
+}
+
+/// What a cache held.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Cached {
+    /// The key that matched.
+    pub key: Digest,
+    /// The run that did the work.
+    pub from: RunId,
+    /// Its outputs.
+    pub outputs: Object,
+    /// Its artifacts.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub artifacts: Vec<Artifact>,
+}
+
+/// A file that an attempt left, kept under its digest.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct Artifact {
+    /// Its path, relative to the workspace.
+    pub path: String,
+    /// SHA-256 of its content.
+    pub digest: Digest,
+    /// Its size in bytes.
+    pub size: u64,
+}
+
+/// What a check ruled on one criterion (DESIGN section 5; roles R4a: per criterion, never
+/// holistic).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct Verdict {
+    /// The criterion.
+    pub name: Name,
+    /// The ruling.
+    pub ruling: Ruling,
+    /// What was expected, in a few words; empty if it passed.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub expected: String,
+    /// What was found, in a few words; empty if it passed.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub found: String,
+    /// The probe's output, at most [`WHY_LIMIT`](super::WHY_LIMIT) characters.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub evidence: String,
+    /// Whose fault a failure is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub class: Option<Class>,
+    /// How long it took.
+    pub millis: u64,
+}
+
+/// A ruling. A check that cannot run rules `error`, which is never a pass.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Ruling {
+    /// The criterion holds.
+    Pass,
+    /// It does not.
+    Fail,
+    /// Nobody knows.
+    Error,
+}
+
+/// How a run ends.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, schemars::JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum Outcome {
+    /// Every step that had to ended well, and so did the plan's own criteria.
+    Succeeded,
+    /// Some step or criterion failed.
+    Failed,
+    /// It was told to end.
+    Cancelled,
+}
+
+impl Exit {
+    /// Whether the work says it succeeded.
+    pub fn is_success(&self) -> bool {
+        matches!(self, Self::Code { code: 0 } | Self::Done)
+    }
+
+    /// Whose fault a failure is. Codes 126 and 127 are the shell's words for a program that
+    /// cannot be executed or found.
+    pub fn class(&self) -> Option<Class> {
+        match self {
+            Self::Code { code: 0 } | Self::Done | Self::Cancelled => None,
+            Self::Code { code: 126 | 127 } | Self::Signal { .. } | Self::TimedOut => {
+                Some(Class::Environmental)
+            }
+            Self::Code { .. } => Some(Class::Logical),
+            Self::Unable { class, .. } => Some(*class),
+            Self::Interrupted => Some(Class::Interrupted),
+        }
+    }
+}
+
+impl std::fmt::Display for Exit {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Code { code } => write!(f, "exit code {code}"),
+            Self::Signal { signal } => write!(f, "ended by signal {signal}"),
+            Self::Done => write!(f, "done"),
+            Self::TimedOut => write!(f, "timed out"),
+            Self::Cancelled => write!(f, "cancelled"),
+            Self::Unable { why, .. } => write!(f, "{why}"),
+            Self::Interrupted => write!(f, "interrupted: the engine died while it ran"),
+        }
+    }
+}
+
+impl Verdict {
+    /// Whether the criterion holds.
+    pub fn passed(&self) -> bool {
+        self.ruling == Ruling::Pass
+    }
+}

@@ -1,0 +1,25 @@
+//! The heart: a pure state machine that runs one plan.
+//!
+//! [`Machine::turn`] takes one [`Input`] (something happened, at an instant) and gives a
+//! [`Turn`]: the [`Event`]s that follow from it and the [`Effect`]s that the world must carry
+//! out once those events are durable. It reads no clock, does no I/O, waits for nothing and
+//! draws no random numbers.
+//!
+//! **Invariant:** the state is the fold of the events; [`Machine::replay`] rebuilds it. What is
+//! in flight after a replay is asked for again by [`Machine::resume`].
+//! **Invariant:** an input that does not answer an open effect changes nothing, so every input
+//! may arrive twice. **Invariant:** a turn costs what it changes: the edges of the steps that
+//! ended, never a scan or a copy of the state.
+
+mod effect;
+mod event;
+mod input;
+mod subject;
+
+pub use effect::{Effect, Timer};
+pub use event::{Event, Fact, Item, Phase, Standing, StepState, Tally, WHY_LIMIT};
+pub use input::{Artifact, Cached, Ended, Exit, Happening, Input, Kept, Outcome, Ruling, Verdict};
+pub use subject::{Attempt, Place};
+
+/// The version of the machine's rules. A state written by other rules is not continued.
+pub const LOGIC: u32 = 1;

@@ -1,0 +1,2 @@
+//! The `wf` program.
+fn main() {}

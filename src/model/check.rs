@@ -1,0 +1,76 @@
+use std::time::Duration;
+
+use serde_json::Value;
+
+use super::{EnvVar, Schema, Script};
+use crate::expr::Template;
+use crate::name::Name;
+
+/// One criterion: a probe that runs outside the worker, and what it must find.
+#[derive(Clone, Debug)]
+pub struct Check {
+    /// The name of the criterion, unique among its siblings.
+    pub name: Name,
+    /// What is run; `None`: nothing, the expectations look at files alone.
+    pub probe: Option<Probe>,
+    /// What must be found. All of it.
+    pub expect: Expect,
+    /// Variables the probe may see besides `PATH` and `HOME`.
+    pub env: Vec<EnvVar>,
+    /// Where it runs, relative to the workspace; `None`: its root.
+    pub cwd: Option<String>,
+    /// The longest it may take.
+    pub timeout: Duration,
+}
+
+/// What a check runs.
+#[derive(Clone, Debug)]
+pub enum Probe {
+    /// A script, given to a shell as it stands.
+    Run(Script),
+    /// A program and its arguments, without a shell.
+    Exec(Vec<Template>),
+}
+
+/// What a check must find. Every expectation that is given must hold; if none speaks of the exit
+/// code, it must be zero.
+#[derive(Clone, Debug, Default)]
+pub struct Expect {
+    /// The exit code of the probe.
+    pub exit_code: Option<i32>,
+    /// Standard output, without trailing line ends, is this text.
+    pub equals: Option<String>,
+    /// Standard output contains this text.
+    pub contains: Option<String>,
+    /// Some part of standard output matches this regular expression.
+    pub regex: Option<regex::Regex>,
+    /// Standard output is a number below this one.
+    pub output_lt: Option<f64>,
+    /// Standard output is a number above this one.
+    pub output_gt: Option<f64>,
+    /// These paths, inside the workspace, are files.
+    pub file_exists: Vec<String>,
+    /// Standard output has more than white space, or has not.
+    pub not_empty: Option<bool>,
+    /// Comparisons of values inside standard output read as JSON.
+    pub json: Vec<JsonExpect>,
+    /// Standard output, read as JSON, satisfies this schema.
+    pub json_schema: Option<Schema>,
+}
+
+/// A comparison of what a JSON path (RFC 9535) selects. Every comparison that is given must hold.
+#[derive(Clone, Debug)]
+pub struct JsonExpect {
+    /// The path.
+    pub path: String,
+    /// It selects exactly one value, equal to this one.
+    pub equals: Option<Value>,
+    /// It selects exactly one number, below this one.
+    pub lt: Option<f64>,
+    /// It selects exactly one number, above this one.
+    pub gt: Option<f64>,
+    /// It selects something, or nothing.
+    pub exists: Option<bool>,
+    /// It selects this many values.
+    pub count: Option<usize>,
+}

@@ -1,0 +1,27 @@
+//! What an author meant, free of text: plans that are valid by construction.
+//!
+//! Steps refer to each other by [`StepIx`]. A plan's `finally` steps follow its main steps in
+//! the same list. Values that only a run knows stay [`Template`](crate::expr::Template)s and
+//! [`Expr`](crate::expr::Expr)essions.
+//!
+//! **Invariant:** a [`Plan`] has unique step ids, dependencies that exist and no cycle; only
+//! [`Plan::new`] makes one. **Invariant:** nothing here knows YAML, Markdown or spans.
+
+mod check;
+mod param;
+mod plan;
+mod retry;
+mod schema;
+mod step;
+mod work;
+
+pub use check::{Check, Expect, JsonExpect, Probe};
+pub use param::{BadParams, Param, resolve as resolve_params};
+pub use plan::{BadPlan, OnFailure, Parts, Plan, PlanOutput, Policy, Secret, SecretSource};
+pub use retry::{Class, Retry};
+pub use schema::{BadSchema, Schema};
+pub use step::{Cache, Fan, OnError, Output, Step, StepIx};
+pub use work::{EnvVar, Http, Script, Uses, Wait, Work};
+
+/// A JSON object with its keys in order.
+pub type Object = serde_json::Map<String, serde_json::Value>;

@@ -1,0 +1,105 @@
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+/// Why an attempt failed, as far as it bears on what to do next (DESIGN: failure class).
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, schemars::JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum Class {
+    /// It ran, and the result is wrong.
+    Logical,
+    /// The world around it failed: network, permission, time, a missing program, a signal.
+    Environmental,
+    /// The engine died while it ran, and nobody knows how it ended.
+    Interrupted,
+}
+
+/// When a failed attempt is followed by another, and how long after.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Retry {
+    /// How many attempts may follow the first.
+    pub max: u32,
+    /// The wait before the second attempt.
+    pub backoff: Duration,
+    /// By how much each wait exceeds the one before; at least one.
+    pub factor: f64,
+    /// The longest wait.
+    pub max_delay: Duration,
+    /// The part of a wait that varies, from 0 to 1, up and down.
+    pub jitter: f64,
+    /// The failures that are retried.
+    pub on: Vec<Class>,
+}
+
+impl Default for Retry {
+    /// No second attempt.
+    fn default() -> Self {
+        Self {
+            max: 0,
+            backoff: Duration::ZERO,
+            factor: 2.0,
+            max_delay: Duration::from_secs(300),
+            jitter: 0.0,
+            on: vec![Class::Logical, Class::Environmental],
+        }
+    }
+}
+
+impl Retry {
+    /// The wait after attempt number `attempt` (from one) failed. `seed` decides the jitter, so
+    /// that the same attempt of the same run always waits the same. Never overflows.
+    pub fn delay(&self, attempt: u32, seed: u64) -> Duration {
+        if self.backoff.is_zero() {
+            return Duration::ZERO;
+        }
+        let exponent = f64::from(attempt.saturating_sub(1));
+        let base = self.backoff.as_secs_f64() * self.factor.max(1.0).powf(exponent);
+        let capped = base.min(self.max_delay.as_secs_f64());
+        #[expect(clippy::cast_precision_loss, reason = "53 bits of the seed are plenty")]
+        let turn = (seed >> 11) as f64 / (1_u64 << 53) as f64;
+        let varied = capped * (1.0 + self.jitter.clamp(0.0, 1.0) * (2.0 * turn - 1.0));
+        Duration::try_from_secs_f64(varied).unwrap_or(self.max_delay)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Retry;
+    use std::time::Duration;
+
+    fn retry(backoff: u64, jitter: f64) -> Retry {
+        Retry {
+            max: 3,
+            backoff: Duration::from_secs(backoff),
+            jitter,
+            ..Retry::default()
+        }
+    }
+
+    #[test]
+    fn waits_grow_and_stop_growing() {
+        let waits: Vec<u64> = (1..=9)
+            .map(|n| retry(2, 0.0).delay(n, 7).as_secs())
+            .collect();
+        assert_eq!(waits, [2, 4, 8, 16, 32, 64, 128, 256, 300]);
+    }
+
+    #[test]
+    fn a_billion_attempts_do_not_overflow() {
+        assert_eq!(
+            retry(2, 0.0).delay(1_000_000_000, 0),
+            Duration::from_secs(300)
+        );
+        assert_eq!(retry(0, 0.5).delay(u32::MAX, u64::MAX), Duration::ZERO);
+    }
+
+    #[test]
+    fn jitter_stays_in_its_bounds() {
+        for seed in [0, 1, u64::MAX / 2, u64::MAX] {
+            let wait = retry(10, 0.2).delay(1, seed).as_secs_f64();
+            assert!((8.0..=12.0).contains(&wait), "{wait}");
+        }
+    }
+}

@@ -1,0 +1,102 @@
+use std::time::Duration;
+
+use super::{Check, EnvVar, Object, Retry, Schema, Work};
+use crate::expr::Expr;
+use crate::name::Name;
+
+/// The place of a step in its plan.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct StepIx(pub u32);
+
+impl StepIx {
+    /// For indexing.
+    pub fn at(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// One unit of work.
+#[derive(Clone, Debug)]
+pub struct Step {
+    /// Its id, unique in the plan.
+    pub id: Name,
+    /// A line for people.
+    pub title: Option<String>,
+    /// The steps that must end first.
+    pub depends_on: Vec<StepIx>,
+    /// Whether to run at all, asked when the dependencies have ended.
+    pub when: Option<Expr>,
+    /// Over what it is repeated.
+    pub fan: Fan,
+    /// How many items may run at once; `None`: as many as the plan allows.
+    pub max_parallel: Option<u32>,
+    /// What is executed.
+    pub work: Work,
+    /// Variables for the work, after those of the plan.
+    pub env: Vec<EnvVar>,
+    /// Where the work runs, relative to the workspace; `None`: its root.
+    pub cwd: Option<String>,
+    /// The longest an attempt may take.
+    pub timeout: Option<Duration>,
+    /// The longest an attempt may wait for its turn once the step is ready.
+    pub queue_timeout: Option<Duration>,
+    /// When a failed attempt is followed by another.
+    pub retry: Retry,
+    /// Whether an interrupted attempt may simply be repeated.
+    pub idempotent: bool,
+    /// The criteria of its result.
+    pub verify: Vec<Check>,
+    /// The values it must give.
+    pub outputs: Vec<Output>,
+    /// Globs of the files it must leave, relative to the workspace.
+    pub artifacts: Vec<String>,
+    /// What its result depends on, if it may be reused.
+    pub cache: Option<Cache>,
+    /// The named lock held while it runs.
+    pub concurrency: Option<String>,
+    /// What its failure means for the run.
+    pub on_error: OnError,
+    /// The prose of its section.
+    pub briefing: Option<String>,
+}
+
+/// Over what a step is repeated.
+#[derive(Clone, Debug)]
+pub enum Fan {
+    /// Nothing: it runs once.
+    Once,
+    /// The items of a list that a run computes.
+    Each(Expr),
+    /// The items of a list that the plan gives.
+    List(Vec<serde_json::Value>),
+    /// The combinations of a matrix, each an object from axis to value, in order.
+    Matrix(Vec<Object>),
+}
+
+/// A value that a step must give.
+#[derive(Clone, Debug)]
+pub struct Output {
+    /// Its name.
+    pub name: Name,
+    /// What it must satisfy.
+    pub schema: Schema,
+}
+
+/// What a step's result depends on and consists of.
+#[derive(Clone, Debug)]
+pub struct Cache {
+    /// Globs of the files read, relative to the workspace.
+    pub inputs: Vec<String>,
+    /// Globs of the files written, which a reuse restores.
+    pub outputs: Vec<String>,
+}
+
+/// What the failure of a step means for the run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum OnError {
+    /// The run fails.
+    #[default]
+    Fail,
+    /// The failure is shown; dependants and the run go on as if it had succeeded.
+    Continue,
+}

@@ -1,0 +1,82 @@
+use std::borrow::Cow;
+use std::ops::{Deref, Range};
+
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+
+/// A half-open range of bytes in one [`Source`](super::Source).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Span {
+    /// The first byte.
+    pub start: u32,
+    /// One past the last byte.
+    pub end: u32,
+}
+
+impl Span {
+    /// Spans `start..end`; texts are bounded far below 4 GiB, so larger offsets saturate.
+    pub fn new(start: usize, end: usize) -> Self {
+        let clamp = |at: usize| u32::try_from(at).unwrap_or(u32::MAX);
+        Self {
+            start: clamp(start),
+            end: clamp(end),
+        }
+    }
+
+    /// The same range for indexing.
+    pub fn range(self) -> Range<usize> {
+        self.start as usize..self.end as usize
+    }
+
+    /// A part of this span, by offsets from its start.
+    pub fn part(self, range: Range<usize>) -> Self {
+        let start = self.start as usize;
+        Self::new(start + range.start, start + range.end)
+    }
+}
+
+/// A value and where it was written.
+#[derive(Clone, Debug, Default)]
+pub struct Spanned<T> {
+    /// What was written.
+    pub value: T,
+    /// Where.
+    pub span: Span,
+}
+
+impl<T> Spanned<T> {
+    /// Pairs a value with its place.
+    pub fn new(value: T, span: Span) -> Self {
+        Self { value, span }
+    }
+
+    /// Changes the value and keeps the place.
+    pub fn map<U>(self, change: impl FnOnce(T) -> U) -> Spanned<U> {
+        Spanned {
+            value: change(self.value),
+            span: self.span,
+        }
+    }
+}
+
+impl<T> Deref for Spanned<T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        &self.value
+    }
+}
+
+/// A span does not show in a schema: editors see the value alone.
+impl<T: JsonSchema> JsonSchema for Spanned<T> {
+    fn inline_schema() -> bool {
+        T::inline_schema()
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        T::schema_name()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        T::json_schema(generator)
+    }
+}

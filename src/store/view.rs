@@ -1,0 +1,118 @@
+use serde::Serialize;
+
+use crate::machine::{Exit, Outcome, Standing, StepState, Tally, Verdict};
+use crate::model::{Class, Object};
+use crate::name::{Name, RunId};
+use crate::time::Moment;
+
+/// A run as the store shows it.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct RunRow {
+    /// Its id.
+    pub id: RunId,
+    /// The id of its plan.
+    pub plan: String,
+    /// The path of its spec, relative to the workspace.
+    pub path: String,
+    /// Where it is in its life.
+    pub state: RunState,
+    /// How far its result is believed.
+    pub standing: Standing,
+    /// Its resolved parameters.
+    pub params: Object,
+    /// The run and the attempt (as shown, `step[item]#n`) that it is nested in.
+    pub parent: Option<(RunId, String)>,
+    /// The run that it repeats.
+    pub retry_of: Option<RunId>,
+    /// When it was recorded.
+    pub created: Moment,
+    /// When it ended.
+    pub ended: Option<Moment>,
+    /// Why it ended so; empty for success.
+    pub why: String,
+    /// The first step that failed.
+    pub failed: Option<Name>,
+    /// How its steps ended; all zero while it runs.
+    pub tally: Tally,
+    /// Its outputs.
+    pub outputs: Object,
+}
+
+/// Where a run is in its life.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RunState {
+    /// It began and has not ended; whether a process works on it is not said here.
+    Running,
+    /// It ended so.
+    #[serde(untagged)]
+    Ended(Outcome),
+}
+
+/// A step, or an item of a repeated step, as the store shows it. Only steps that something
+/// happened to have a row.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct StepRow {
+    /// The step.
+    pub step: Name,
+    /// The item, where the step is repeated; its own row has none.
+    pub item: Option<u32>,
+    /// The item's key.
+    pub item_key: Option<String>,
+    /// Where it is in its life.
+    pub state: StepState,
+    /// How far it is believed.
+    pub standing: Standing,
+    /// How many attempts began.
+    pub attempts: u32,
+    /// When the first attempt began.
+    pub started: Option<Moment>,
+    /// When it ended.
+    pub ended: Option<Moment>,
+    /// Why it ended so.
+    pub why: String,
+    /// Whose fault a failure is.
+    pub class: Option<Class>,
+    /// Whether its failure lets the run go on.
+    pub tolerated: bool,
+    /// The cache key under which an earlier result was found.
+    pub cached: Option<String>,
+    /// The run that did the work, where it was taken over.
+    pub kept_from: Option<RunId>,
+    /// Its outputs.
+    pub outputs: Object,
+}
+
+/// An attempt as the store shows it.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct AttemptRow {
+    /// The step.
+    pub step: Name,
+    /// The item.
+    pub item: Option<u32>,
+    /// Which attempt, from one.
+    pub attempt: u32,
+    /// When it began.
+    pub started: Moment,
+    /// When its work ended.
+    pub ended: Option<Moment>,
+    /// How its work ended.
+    pub exit: Option<Exit>,
+    /// Whose fault a failure is.
+    pub class: Option<Class>,
+}
+
+/// A ruling on a criterion as the store shows it.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct CheckRow {
+    /// The step; `None` for the plan's own criteria.
+    pub step: Option<Name>,
+    /// The item.
+    pub item: Option<u32>,
+    /// The attempt that was judged.
+    pub attempt: Option<u32>,
+    /// When.
+    pub at: Moment,
+    /// The ruling.
+    pub verdict: Verdict,
+}

@@ -1,0 +1,121 @@
+//! Modules name only what is below them, and each outside crate stays in its place.
+
+use std::fs;
+use std::path::Path;
+
+/// Each module and the modules it may name.
+const LAYERS: &[(&str, &str)] = &[
+    ("digest", ""),
+    ("source", "digest"),
+    ("diag", "source"),
+    ("name", "digest"),
+    ("time", ""),
+    ("expr", "source diag"),
+    ("model", "name time digest expr diag"),
+    ("graph", "name model"),
+    ("spec", "source diag name time digest model expr"),
+    ("check", "source diag name time model expr graph spec"),
+    ("config", "source diag name time model spec"),
+    ("machine", "name digest time model expr"),
+    ("verify", "name digest time model expr machine"),
+    ("mask", ""),
+    ("store", "name digest time model machine"),
+    (
+        "exec",
+        "name digest time model expr machine mask store verify",
+    ),
+    (
+        "engine",
+        "name digest time model expr graph machine verify mask store exec config",
+    ),
+    (
+        "report",
+        "source diag name digest time model graph machine store engine",
+    ),
+];
+
+/// Each outside crate and the modules that may name it.
+const CRATES: &[(&str, &str)] = &[
+    ("tokio", "store exec engine cli"),
+    ("rusqlite", "store"),
+    ("petgraph", "graph"),
+    ("minijinja", "expr"),
+    ("granit_parser", "spec"),
+    ("pulldown_cmark", "spec"),
+    ("jsonschema", "model"),
+    ("serde_json_path", "verify exec"),
+    ("reqwest", "exec"),
+    ("jiff", "time"),
+    ("annotate_snippets", "cli report"),
+    ("clap", "cli"),
+];
+
+#[test]
+fn modules_name_only_what_is_below_them() {
+    let mut wrong = Vec::new();
+    for (module, below) in LAYERS {
+        let below: Vec<&str> = below.split_whitespace().collect();
+        for_lines(module, |place, line| {
+            for rest in line.split("crate::").skip(1) {
+                let named = word(rest);
+                let known = LAYERS.iter().any(|(name, _)| *name == named) || named == "cli";
+                if known && named != *module && !below.contains(&named.as_str()) {
+                    wrong.push(format!("{place}: `{module}` must not know `{named}`"));
+                }
+            }
+        });
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn outside_crates_stay_in_their_places() {
+    let mut wrong = Vec::new();
+    for entry in fs::read_dir("src").expect("there is a src").flatten() {
+        let module = entry.file_name().to_string_lossy().into_owned();
+        for_lines(&module, |place, line| {
+            for (name, homes) in CRATES {
+                let named =
+                    line.contains(&format!("{name}::")) && !line.contains(&format!("_{name}::"));
+                if named && homes.split_whitespace().all(|home| home != module) {
+                    wrong.push(format!("{place}: `{name}` belongs in {homes}"));
+                }
+            }
+        });
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+fn word(text: &str) -> String {
+    text.chars()
+        .take_while(|c| c.is_alphanumeric() || *c == '_')
+        .collect()
+}
+
+fn for_lines(module: &str, mut see: impl FnMut(&str, &str)) {
+    for (path, text) in sources(&Path::new("src").join(module)) {
+        for (at, line) in text.lines().enumerate() {
+            if !line.trim_start().starts_with("//") {
+                see(&format!("{path}:{}", at + 1), line);
+            }
+        }
+    }
+}
+
+/// Every Rust file below a folder.
+pub fn sources(dir: &Path) -> Vec<(String, String)> {
+    let mut found = Vec::new();
+    let Ok(entries) = fs::read_dir(dir) else {
+        return found;
+    };
+    for entry in entries.flatten() {
+        let path = entry.path();
+        if path.is_dir() {
+            found.extend(sources(&path));
+        } else if path.extension().is_some_and(|e| e == "rs") {
+            let text = fs::read_to_string(&path).expect("sources are text");
+            found.push((path.display().to_string(), text));
+        }
+    }
+    found
+}

@@ -8,9 +8,8 @@ use tokio::sync::watch;
 use tokio::task::{AbortHandle, JoinSet};
 
 use crate::exec::Stop;
-use crate::machine::{
-    Attempt, Effect, Event, Fact, Happening, Input, Machine, Outcome, Place, Turn,
-};
+use crate::machine::{Attempt, Effect, Event, Fact, Happening, Input, Machine, Place, Turn};
+use crate::name::RunId;
 use crate::store::{Appended, Batch, NewRun, StoreError, Ticket};
 use crate::time::Moment;
 
@@ -53,7 +52,13 @@ enum Woken {
 }
 
 impl Dispatcher {
-    pub(super) fn new(run: Arc<Ongoing>, machine: Machine, new: Option<NewRun>) -> Self {
+    /// `new` is the run itself, if nothing of it is recorded yet; `end` its end, if it is over.
+    pub(super) fn new(
+        run: Arc<Ongoing>,
+        machine: Machine,
+        new: Option<NewRun>,
+        end: Option<Finished>,
+    ) -> Self {
         Self {
             now: run.session.clock.now(),
             run,
@@ -65,7 +70,7 @@ impl Dispatcher {
             undurable: VecDeque::new(),
             new,
             told: Stop::No,
-            end: None,
+            end,
         }
     }
 
@@ -123,7 +128,7 @@ impl Dispatcher {
         tokio::select! {
             biased;
             answer = async { ticket.expect("guarded").await }, if awaits => Ok(Woken::Durable(answer)),
-            Some(report) = self.units.join_next(), if !self.units.is_empty() => joined(report).map(Woken::Unit).or_else(|error| Ok(Woken::Unit(Err(error)))),
+            Some(report) = self.units.join_next(), if !self.units.is_empty() => Ok(Woken::Unit(joined(report))),
             () = tokio::time::sleep(sleep.unwrap_or_default()), if sleep.is_some() => Ok(Woken::Timer),
             Ok(()) = stop.changed() => Ok(Woken::Told),
             () = tokio::time::sleep(Duration::from_millis(100)), if ticks => Ok(Woken::Tick),
@@ -146,32 +151,38 @@ impl Dispatcher {
     fn record(&mut self, turn: Turn) {
         let Turn { events, effects } = turn;
         if events.is_empty() && self.undurable.is_empty() {
-            return effects.into_iter().for_each(|effect| self.carry_out(effect));
+            return effects
+                .into_iter()
+                .for_each(|effect| self.carry_out(effect));
         }
         let run = self.run.this.id.clone();
-        let batch = Batch { run, new: self.new.take(), events: events.clone() };
+        let batch = Batch {
+            run,
+            new: self.new.take(),
+            events: events.clone(),
+        };
         let ticket = self.run.session.store.append(batch);
-        self.undurable.push_back(Undurable { ticket, events, effects });
+        self.undurable.push_back(Undurable {
+            ticket,
+            events,
+            effects,
+        });
     }
 
     /// The oldest turn is durable: it may be shown and carried out.
     fn durable(&mut self, _: Appended) {
-        let Some(turn) = self.undurable.pop_front() else { return };
+        let Some(turn) = self.undurable.pop_front() else {
+            return;
+        };
         for event in &turn.events {
-            self.run.session.observe(|observer| observer.event(&self.run.this, event));
-            if let Fact::RunEnded { outcome, why, failed, standing, tally, outputs } = &event.fact {
-                self.end = Some(Finished {
-                    run: self.run.this.id.clone(),
-                    outcome: *outcome,
-                    why: why.clone(),
-                    failed: failed.clone(),
-                    standing: *standing,
-                    tally: *tally,
-                    outputs: outputs.clone(),
-                });
-            }
+            self.run
+                .session
+                .observe(|observer| observer.event(&self.run.this, event));
+            self.end = self.end.take().or_else(|| end_of(&self.run.this.id, event));
         }
-        turn.effects.into_iter().for_each(|effect| self.carry_out(effect));
+        turn.effects
+            .into_iter()
+            .for_each(|effect| self.carry_out(effect));
     }
 
     fn unit_ended(&mut self, report: Option<Happening>) {
@@ -204,7 +215,12 @@ impl Dispatcher {
         for degree in [Stop::Gently, Stop::AtOnce] {
             if self.told < degree && degree <= told && self.machine.outcome().is_none() {
                 self.told = degree;
-                self.happen(Moment::default(), Happening::Cancel { why: "told to end".into() });
+                self.happen(
+                    Moment::default(),
+                    Happening::Cancel {
+                        why: "told to end".into(),
+                    },
+                );
             }
         }
     }
@@ -229,25 +245,60 @@ impl Dispatcher {
                 let waiter = self.units.spawn(unit::lock(run, place.clone(), lock));
                 self.lockers.insert(place, waiter);
             }
-            Effect::Start { attempt, item_value, reads } => {
+            Effect::Start {
+                attempt,
+                item_value,
+                reads,
+            } => {
                 let stop = self.stopper(Some(attempt.clone()));
-                let task = unit::Task { run, attempt, item: item_value, reads, again: false };
+                let task = unit::Task {
+                    run,
+                    attempt,
+                    item: item_value,
+                    reads,
+                    again: false,
+                };
                 self.units.spawn(task.work(stop));
             }
-            Effect::Watch { attempt, item_value, reads } => {
+            Effect::Watch {
+                attempt,
+                item_value,
+                reads,
+            } => {
                 let stop = self.stopper(Some(attempt.clone()));
-                let task = unit::Task { run, attempt, item: item_value, reads, again: true };
+                let task = unit::Task {
+                    run,
+                    attempt,
+                    item: item_value,
+                    reads,
+                    again: true,
+                };
                 self.units.spawn(task.work(stop));
             }
-            Effect::Check { attempt, item_value, reads } => {
+            Effect::Check {
+                attempt,
+                item_value,
+                reads,
+            } => {
                 let stop = self.stopper(attempt.clone());
-                self.units.spawn(unit::check(run, attempt, item_value, reads, stop));
+                self.units
+                    .spawn(unit::check(run, attempt, item_value, reads, stop));
             }
-            Effect::Lookup { place, item_value, reads } => {
-                self.units.spawn(super::cache::look(run, place, item_value, reads));
+            Effect::Lookup {
+                place,
+                item_value,
+                reads,
+            } => {
+                self.units
+                    .spawn(super::cache::look(run, place, item_value, reads));
             }
-            Effect::Remember { place, outputs, artifacts } => {
-                self.units.spawn(super::cache::remember(run, place, outputs, artifacts));
+            Effect::Remember {
+                place,
+                outputs,
+                artifacts,
+            } => {
+                self.units
+                    .spawn(super::cache::remember(run, place, outputs, artifacts));
             }
             Effect::Finish { .. } => {}
         }
@@ -258,11 +309,35 @@ impl Dispatcher {
         self.stops.insert(attempt, stop);
         heard
     }
+}
 
-    /// How the run ended, if it has.
-    pub(super) fn outcome(&self) -> Option<Outcome> {
-        self.machine.outcome()
-    }
+/// The end of a run, if that is what an event is.
+fn end_of(run: &RunId, event: &Event) -> Option<Finished> {
+    let Fact::RunEnded {
+        outcome,
+        why,
+        failed,
+        standing,
+        tally,
+        outputs,
+    } = &event.fact
+    else {
+        return None;
+    };
+    Some(Finished {
+        run: run.clone(),
+        outcome: *outcome,
+        why: why.clone(),
+        failed: failed.clone(),
+        standing: *standing,
+        tally: *tally,
+        outputs: outputs.clone(),
+    })
+}
+
+/// The recorded end of a run, if it is over.
+pub(super) fn recorded_end(run: &RunId, events: &[(u64, Event)]) -> Option<Finished> {
+    events.last().and_then(|(_, event)| end_of(run, event))
 }
 
 /// What a unit came back with; an aborted one comes back with nothing.

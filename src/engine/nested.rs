@@ -83,9 +83,17 @@ fn prepare(task: &Task, uses: &Uses, params: Object) -> Result<Dispatcher, Engin
     let id = outer.this.id.child(&task.attempt.to_string());
     let mut path = outer.this.path.clone();
     path.push(task.attempt.place.to_string());
-    let this = RunRef { id: id.clone(), plan: uses.plan.id().clone(), path };
+    let this = RunRef {
+        id: id.clone(),
+        plan: uses.plan.id().clone(),
+        path,
+    };
     let mut machine = Machine::new(Arc::clone(&uses.plan), id.clone(), params.clone());
-    let events = if task.again { session.store.reader()?.events(&id, 0)? } else { Vec::new() };
+    let events = if task.again {
+        session.store.reader()?.events(&id, 0)?
+    } else {
+        Vec::new()
+    };
     for (_, event) in &events {
         machine.replay(event)?;
     }
@@ -101,7 +109,12 @@ fn prepare(task: &Task, uses: &Uses, params: Object) -> Result<Dispatcher, Engin
     });
     let dir = session.store.folder().create_run(&id)?;
     let run = Ongoing::new(session, this, Arc::clone(&uses.plan), params, dir);
-    Ok(Dispatcher::new(run, machine, new, super::dispatch::recorded_end(&id, &events)))
+    Ok(Dispatcher::new(
+        run,
+        machine,
+        new,
+        super::dispatch::recorded_end(&id, &events),
+    ))
 }
 
 fn ended(task: &Task, finished: Finished, timed_out: bool) -> Ended {
@@ -110,10 +123,18 @@ fn ended(task: &Task, finished: Finished, timed_out: bool) -> Ended {
         Outcome::Succeeded => Exit::Done,
         Outcome::Cancelled => Exit::Cancelled,
         Outcome::Failed => Exit::Unable {
-            why: format!("nested run {} failed: {}", finished.run.short(), finished.why),
+            why: format!(
+                "nested run {} failed: {}",
+                finished.run.short(),
+                finished.why
+            ),
             class: Class::Logical,
         },
     };
     let standing = Some(finished.standing);
-    Ended { outputs: finished.outputs, standing, ..task.ended(exit) }
+    Ended {
+        outputs: finished.outputs,
+        standing,
+        ..task.ended(exit)
+    }
 }

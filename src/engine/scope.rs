@@ -23,7 +23,10 @@ impl Scope for Known<'_> {
     fn value(&self, name: &Ref) -> Option<Value> {
         match name {
             Ref::Param(param) => self.params.get(param).cloned(),
-            Ref::Secret(secret) => self.secrets.get(secret).map(|value| Value::from(value.as_str())),
+            Ref::Secret(secret) => self
+                .secrets
+                .get(secret)
+                .map(|value| Value::from(value.as_str())),
             Ref::RunId => Some(Value::from(self.run.as_str())),
             Ref::Item => self.item.map(|item| item.value.clone()),
             Ref::ItemKey => self.item.map(|item| Value::from(item.key.as_str())),
@@ -37,7 +40,9 @@ impl Scope for Known<'_> {
 
     fn test(&self, test: StatusTest, step: Option<&str>) -> bool {
         let name = Ref::Test(test, step.map(str::to_owned)).to_string();
-        self.reads.get(&name).is_some_and(|value| *value == Value::Bool(true))
+        self.reads
+            .get(&name)
+            .is_some_and(|value| *value == Value::Bool(true))
     }
 }
 

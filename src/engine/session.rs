@@ -113,7 +113,7 @@ pub enum EngineError {
 impl Session {
     /// Opens a session.
     pub fn new(ground: Ground) -> Arc<Self> {
-        let passed = crate::exec::environment::base(&ground.host, &ground.pass);
+        let passed = crate::exec::environment::passed(&ground.host, &ground.pass);
         Arc::new(Self {
             client: http::Client::new(&passed),
             locks: Locks::default(),
@@ -129,7 +129,10 @@ impl Session {
 
     /// Lets the observer see something.
     pub(super) fn observe(&self, show: impl FnOnce(&mut dyn Observer)) {
-        let mut observer = self.observer.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let mut observer = self
+            .observer
+            .lock()
+            .unwrap_or_else(std::sync::PoisonError::into_inner);
         show(observer.as_mut());
     }
 }

@@ -71,13 +71,25 @@ impl Task {
         let finished = if let Work::Http(http) = &step.work {
             let ask = self.known(&secrets, |known| http::Ask::new(http, known))?;
             let (timeout, outputs) = (step.timeout, step.outputs.clone());
-            let job = http::Job { ask, timeout, log, outputs };
-            self.run.session.client.run(job, stop, self.on_output()).await
+            let job = http::Job {
+                ask,
+                timeout,
+                log,
+                outputs,
+            };
+            self.run
+                .session
+                .client
+                .run(job, stop, self.on_output())
+                .await
         } else {
             let job = self.job(step, &secrets, log)?;
             attempt::run(job, stop, self.on_output()).await
         };
-        Ok(Ended { outputs: finished.outputs, ..self.ended(finished.exit) })
+        Ok(Ended {
+            outputs: finished.outputs,
+            ..self.ended(finished.exit)
+        })
     }
 
     fn job(
@@ -93,7 +105,10 @@ impl Task {
             environment::of_step(&self.parts(step, &output), known)
         });
         let env = env.map_err(|error| Unable::logical(error.to_string()))?;
-        let path = env.iter().find(|(name, _)| name == "PATH").map(|(_, value)| value.as_str());
+        let path = env
+            .iter()
+            .find(|(name, _)| name == "PATH")
+            .map(|(_, value)| value.as_str());
         let argv = match &step.work {
             Work::Run(script) => shell::argv(script, path, &cwd),
             Work::Exec(templates) => {
@@ -169,14 +184,17 @@ impl Task {
 
     fn on_output(&self) -> Option<OnOutput> {
         let mut wants = false;
-        self.run.session.observe(|observer| wants = observer.wants_output());
+        self.run
+            .session
+            .observe(|observer| wants = observer.wants_output());
         let (run, attempt) = (Arc::clone(&self.run), self.attempt.clone());
         let show = move |stream: log::Stream, bytes: &[u8]| {
             let stream = match stream {
                 log::Stream::Out => Stream::Out,
                 log::Stream::Err | log::Stream::Note => Stream::Err,
             };
-            run.session.observe(|observer| observer.output(&run.this, &attempt, stream, bytes));
+            run.session
+                .observe(|observer| observer.output(&run.this, &attempt, stream, bytes));
         };
         wants.then(|| Box::new(show) as OnOutput)
     }
@@ -185,7 +203,8 @@ impl Task {
 /// The step of a place.
 pub(super) fn step_of<'a>(run: &'a Ongoing, place: &Place) -> &'a Step {
     let ix = run.plan.find(place.step.as_str());
-    run.plan.step(ix.expect("the machine names only steps of its plan"))
+    run.plan
+        .step(ix.expect("the machine names only steps of its plan"))
 }
 
 /// Puts the files away that a step leaves.
@@ -199,7 +218,9 @@ async fn artifacts(run: &Arc<Ongoing>, step: &Step) -> Result<Vec<Artifact>, Una
     };
     match tokio::task::spawn_blocking(collect).await {
         Ok(found) => found,
-        Err(_) => Err(Unable::environmental("the artifacts could not be collected")),
+        Err(_) => Err(Unable::environmental(
+            "the artifacts could not be collected",
+        )),
     }
 }
 
@@ -237,7 +258,11 @@ pub(super) async fn check(
             probe::Trial::new(check, &ground, &known)
         };
         let stopped = *stop.borrow() != Stop::No;
-        verdicts.push(if stopped { not_run(check) } else { trial.run(stop.clone()).await });
+        verdicts.push(if stopped {
+            not_run(check)
+        } else {
+            trial.run(stop.clone()).await
+        });
     }
     Ok(Some(Happening::Judged { attempt, verdicts }))
 }
@@ -258,13 +283,19 @@ fn not_run(check: &crate::model::Check) -> Verdict {
 /// Holds a lock for a place.
 pub(super) async fn lock(run: Arc<Ongoing>, place: Place, lock: String) -> Report {
     let session = &run.session;
-    session.locks.hold(&session.store, &lock, &run.this.id, &place).await?;
+    session
+        .locks
+        .hold(&session.store, &lock, &run.this.id, &place)
+        .await?;
     Ok(Some(Happening::Locked { place }))
 }
 
 /// Gives a lock back.
 pub(super) async fn unlock(run: Arc<Ongoing>, place: Place, lock: String) -> Report {
     let session = &run.session;
-    session.locks.free(&session.store, &lock, &run.this.id, &place).await?;
+    session
+        .locks
+        .free(&session.store, &lock, &run.this.id, &place)
+        .await?;
     Ok(None)
 }

@@ -27,3 +27,10 @@ impl MaskStream {
     /// Gives nothing.
     pub fn finish(&mut self, _give: &mut dyn FnMut(&[u8])) {}
 }
+
+impl Mask {
+    /// Until the mask is there.
+    pub fn new<'a>(_: impl IntoIterator<Item = &'a str>) -> Self {
+        Self
+    }
+}

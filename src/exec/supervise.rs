@@ -30,7 +30,7 @@ const QUIET: Duration = Duration::from_millis(200);
 const BUFFER: usize = 64 * 1024;
 
 /// Takes the output of a process while it runs.
-pub(super) trait Sink {
+pub(super) trait Sink: Send {
     /// Some bytes came.
     fn take(&mut self, stream: Stream, bytes: &[u8]);
 

@@ -27,3 +27,10 @@ impl MaskStream {
     /// Gives nothing.
     pub fn finish(&mut self, _give: &mut dyn FnMut(&[u8])) {}
 }
+
+impl Mask {
+    /// The value itself.
+    pub fn value(&self, value: &serde_json::Value) -> serde_json::Value {
+        value.clone()
+    }
+}

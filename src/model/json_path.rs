@@ -54,8 +54,7 @@ fn excess(text: &str) -> Option<&'static str> {
     let mut before = ' ';
     for c in text.chars() {
         match (quote, c) {
-            (Some(open), c) if c == open && before != '\\' => quote = None,
-            (Some(_), _) => {}
+            (Some(open), _) => quote = (c != open || before == '\\').then_some(open),
             (None, '\'' | '"') => quote = Some(c),
             (None, '(' | '[' | '!') => depth += 1,
             // `!` descends in the parser, and `!=` does not.

@@ -44,6 +44,12 @@ impl Loaded {
         !all.any(|(at, diagnostic)| *at == file && diagnostic.severity() == Severity::Error)
     }
 
+    /// Sorts what is wrong by file and place.
+    pub fn sort(&mut self) {
+        self.diagnostics
+            .sort_by_key(|(file, diagnostic)| (*file, diagnostic.span, diagnostic.code));
+    }
+
     /// The path, relative to the workspace, that the file `from` means; `None` if it lies outside.
     pub(super) fn resolve(&self, from: usize, used: &str) -> Option<String> {
         path::join(self.sources.get(from)?.path(), used)

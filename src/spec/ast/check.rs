@@ -2,8 +2,8 @@ use super::{Expect, Shell};
 use crate::diag::{Code, Diagnostic};
 use crate::expr::Template;
 use crate::name::{EnvName, Name};
-use crate::source::{Span, Spanned};
-use crate::spec::decode::{Decoder, Entries, Period, RelPath, record};
+use crate::source::Spanned;
+use crate::spec::decode::{Decoder, Entries, Fields, Period, RelPath, record};
 
 record! {
     /// One criterion: something that is run outside the worker, and what it must find.
@@ -30,16 +30,16 @@ record! {
 }
 
 /// A check runs one thing; it may run nothing only if all it looks at is files.
-fn has_probe(check: Check, _: Span, decoder: &mut Decoder<'_>) -> Option<Check> {
+fn has_probe(check: Check, fields: &Fields<'_, '_>, decoder: &mut Decoder<'_>) -> Option<Check> {
     let at = check.name.span;
     let files_only = check
         .expect
         .as_ref()
         .is_some_and(|expect| expect.is_files_only());
-    if check.run.is_some() && check.exec.is_some() {
+    if fields.has("run") && fields.has("exec") {
         let message = format!("check `{}` has both `run` and `exec`", check.name.value);
         decoder.note(Diagnostic::new(Code::ExecutorTwice, at, message).help("keep one of them"));
-    } else if check.run.is_none() && check.exec.is_none() && !files_only {
+    } else if !fields.has("run") && !fields.has("exec") && !files_only {
         let message = format!("check `{}` runs nothing", check.name.value);
         let help = "add `run` or `exec`, or expect nothing but `file_exists`";
         decoder.note(Diagnostic::new(Code::ExecutorMissing, at, message).help(help));

@@ -121,6 +121,7 @@ impl Node {
         Step {
             depends_on: self.depends_on,
             when: self.when,
+            has_executor: true,
             uses: self.uses.map(Box::new),
             with: self.with,
             retry: self.retry.or_else(|| retry.cloned()),

@@ -1,8 +1,9 @@
 use super::{Check, Param, PlanOutput, Policy, Secret, Step};
+use crate::diag::{Code, Diagnostic};
 use crate::expr::Template;
 use crate::name::{EnvName, Name, PlanId};
 use crate::source::Spanned;
-use crate::spec::decode::{Entries, Period, record, words};
+use crate::spec::decode::{Decoder, Entries, Fields, Period, record, words};
 
 record! {
     /// A plan: steps and how we know they worked.
@@ -41,6 +42,25 @@ record! {
         /// The prose that belongs to no step.
         briefing: String,
     }
+    finish has_steps;
+}
+
+/// A plan without steps would be a briefing for an agent.
+fn has_steps(plan: Plan, fields: &Fields<'_, '_>, decoder: &mut Decoder<'_>) -> Option<Plan> {
+    if !fields.has("steps") {
+        let message = "a plan without `steps` is a briefing for an agent, \
+                       which this version cannot use yet";
+        let mistake = Diagnostic::new(Code::KindNotBuilt, fields.head(), message);
+        decoder.note(mistake.help("give it `steps`"));
+    } else if plan.steps.as_ref().is_some_and(Vec::is_empty) {
+        let message = "a plan needs at least one step";
+        decoder.note(Diagnostic::new(
+            Code::ValueWrong,
+            fields.key("steps"),
+            message,
+        ));
+    }
+    Some(plan)
 }
 
 /// The kind of a plan.

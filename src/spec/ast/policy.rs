@@ -1,7 +1,7 @@
 use crate::diag::{Code, Diagnostic};
 use crate::model::OnFailure;
-use crate::source::{Span, Spanned};
-use crate::spec::decode::{Decoder, Period, record, words};
+use crate::source::Spanned;
+use crate::spec::decode::{Decoder, Fields, Period, record, words};
 
 record! {
     /// How steps share the machine and what a failure does.
@@ -22,7 +22,7 @@ words!(OnFailure {
     "continue" => Self::Continue,
 });
 
-fn some_parallel(policy: Policy, _: Span, decoder: &mut Decoder<'_>) -> Option<Policy> {
+fn some_parallel(policy: Policy, _: &Fields<'_, '_>, decoder: &mut Decoder<'_>) -> Option<Policy> {
     at_least_one(policy.max_parallel.as_ref(), decoder);
     Some(policy)
 }

@@ -1,7 +1,7 @@
 use crate::diag::{Code, Diagnostic};
 use crate::model::Class;
-use crate::source::{Span, Spanned};
-use crate::spec::decode::{Decode, Decoder, Period, record, word};
+use crate::source::Spanned;
+use crate::spec::decode::{Decode, Decoder, Fields, Period, record, word};
 use crate::spec::yaml::Node;
 
 record! {
@@ -23,7 +23,7 @@ record! {
     finish in_bounds;
 }
 
-fn in_bounds(retry: Retry, _: Span, decoder: &mut Decoder<'_>) -> Option<Retry> {
+fn in_bounds(retry: Retry, _: &Fields<'_, '_>, decoder: &mut Decoder<'_>) -> Option<Retry> {
     if let Some(factor) = retry.factor.as_ref().filter(|factor| factor.value < 1.0) {
         let message = "the factor must be at least 1";
         decoder.note(Diagnostic::new(Code::ValueWrong, factor.span, message));

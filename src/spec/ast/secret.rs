@@ -1,6 +1,6 @@
 use crate::diag::{Code, Diagnostic};
-use crate::source::{Span, Spanned};
-use crate::spec::decode::{Decoder, record, words};
+use crate::source::Spanned;
+use crate::spec::decode::{Decoder, Fields, record, words};
 
 record! {
     /// A value that must not be seen, and where it comes from.
@@ -35,30 +35,27 @@ words!(SecretFrom {
 } later { "keyring" });
 
 /// A secret has the one key that its source needs, and no other.
-fn one_source(secret: Secret, head: Span, decoder: &mut Decoder<'_>) -> Option<Secret> {
+fn one_source(
+    secret: Secret,
+    fields: &Fields<'_, '_>,
+    decoder: &mut Decoder<'_>,
+) -> Option<Secret> {
     let (from, key) = match secret.from.value {
         SecretFrom::Env => ("env", "name"),
         SecretFrom::File => ("file", "path"),
         SecretFrom::Command => ("command", "run"),
     };
-    let given = [
-        ("name", secret.name.is_some()),
-        ("path", secret.path.is_some()),
-        (
-            "run",
-            secret.run.as_ref().is_some_and(|run| !run.is_empty()),
-        ),
-    ];
-    for (name, is_given) in given {
+    for name in ["name", "path", "run"] {
+        let is_given = fields.has(name);
         if is_given == (name == key) {
             continue;
         }
         decoder.note(if is_given {
             let message = format!("a secret with `from: {from}` has no key `{name}`");
-            Diagnostic::new(Code::KeyUnknown, head, message)
+            Diagnostic::new(Code::KeyUnknown, fields.key(name), message)
         } else {
             let message = format!("a secret with `from: {from}` needs the key `{name}`");
-            Diagnostic::new(Code::KeyMissing, head, message)
+            Diagnostic::new(Code::KeyMissing, fields.head(), message)
         });
     }
     Some(secret)

@@ -3,8 +3,8 @@ use crate::diag::{Code, Diagnostic};
 use crate::expr::{Expr, Template};
 use crate::model::{OnError, Schema};
 use crate::name::{EnvName, Name};
-use crate::source::{Span, Spanned};
-use crate::spec::decode::{Decoder, Entries, Glob, Period, RelPath, record, words};
+use crate::source::Spanned;
+use crate::spec::decode::{Decoder, Entries, Fields, Glob, Period, RelPath, record, words};
 
 record! {
     /// One unit of work. It has exactly one of `run`, `exec`, `http`, `uses` and `wait`; without
@@ -70,6 +70,8 @@ record! {
     aside {
         /// The prose of its section.
         briefing: Option<Box<str>>,
+        /// Whether it names an executor, be it a wrong one.
+        has_executor: bool,
     }
     finish agrees;
 }
@@ -110,41 +112,38 @@ impl Step {
             concurrency: None,
             on_error: OnError::default(),
             briefing: None,
+            has_executor: false,
         }
-    }
-
-    /// The executors it names, in the order of the reference.
-    pub fn executors(&self) -> Vec<&'static str> {
-        let named = [
-            ("run", self.run.is_some()),
-            ("exec", self.exec.is_some()),
-            ("http", self.http.is_some()),
-            ("uses", self.uses.is_some()),
-            ("wait", self.wait.is_some()),
-        ];
-        let given = named.into_iter().filter(|(_, is_given)| *is_given);
-        given.map(|(name, _)| name).collect()
     }
 }
 
+/// The keys that say what is executed; those not built yet count too.
+const EXECUTORS: &[&str] = &[
+    "run", "exec", "http", "uses", "wait", "skill", "agent", "approve",
+];
+
 /// Notes keys that exclude each other.
-fn agrees(step: Step, _: Span, decoder: &mut Decoder<'_>) -> Option<Step> {
+fn agrees(mut step: Step, fields: &Fields<'_, '_>, decoder: &mut Decoder<'_>) -> Option<Step> {
     policy::at_least_one(step.max_parallel.as_ref(), decoder);
     if let (Some(each), Some(matrix)) = (&step.for_each, &step.matrix) {
         let message = "a step has either `for_each` or `matrix`";
         let mistake = Diagnostic::new(Code::ValueWrong, matrix.span, message);
         decoder.note(mistake.also(each.span, "the other is here"));
     }
-    let executors = step.executors();
+    let executors: Vec<_> = EXECUTORS.iter().filter(|key| fields.has(key)).collect();
+    step.has_executor = !executors.is_empty();
     if executors.len() > 1 {
         let list: Vec<_> = executors.iter().map(|name| format!("`{name}`")).collect();
         let message = format!("step `{}` has {}", step.id.value, list.join(" and "));
         let mistake = Diagnostic::new(Code::ExecutorTwice, step.id.span, message);
         decoder.note(mistake.help("keep one of them"));
     }
-    if let Some((name, _)) = step.with.first().filter(|_| step.uses.is_none()) {
-        let message = "only a step with `uses` has `with`";
-        decoder.note(Diagnostic::new(Code::KeyUnknown, name.span, message));
+    for (key, executor) in [("with", "uses"), ("shell", "run")] {
+        let by_section = key == "shell" && !step.has_executor;
+        if fields.has(key) && !fields.has(executor) && !by_section {
+            let message = format!("only a step with `{executor}` has `{key}`");
+            decoder.note(Diagnostic::new(Code::KeyUnknown, fields.key(key), message));
+        }
     }
     Some(step)
 }

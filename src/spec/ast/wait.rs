@@ -1,7 +1,7 @@
 use crate::diag::{Code, Diagnostic};
 use crate::expr::Template;
-use crate::source::{Span, Spanned};
-use crate::spec::decode::{Decoder, Period, record};
+use crate::source::Spanned;
+use crate::spec::decode::{Decoder, Fields, Period, record};
 use crate::time::Moment;
 
 record! {
@@ -17,16 +17,11 @@ record! {
     finish exactly_one;
 }
 
-fn exactly_one(wait: Wait, head: Span, decoder: &mut Decoder<'_>) -> Option<Wait> {
-    let given = [
-        wait.duration.is_some(),
-        wait.until.is_some(),
-        wait.file.is_some(),
-    ];
-    let count = given.into_iter().filter(|is_given| *is_given).count();
-    if count > 1 {
+fn exactly_one(wait: Wait, fields: &Fields<'_, '_>, decoder: &mut Decoder<'_>) -> Option<Wait> {
+    let given = Wait::KEYS.iter().filter(|key| fields.has(key)).count();
+    if given != 1 {
         let message = "a wait has exactly one of `duration`, `until` and `file`";
-        decoder.note(Diagnostic::new(Code::ValueWrong, head, message));
+        decoder.note(Diagnostic::new(Code::ValueWrong, fields.head(), message));
     }
-    (count == 1).then_some(wait)
+    (given == 1).then_some(wait)
 }

@@ -30,6 +30,16 @@ impl<'n, 'a> Fields<'n, 'a> {
         self.head
     }
 
+    /// Whether a key is there, whatever its value.
+    pub fn has(&self, key: &str) -> bool {
+        self.find(key).is_some()
+    }
+
+    /// Where a key stands; the head of the mapping if it is absent.
+    pub fn key(&self, key: &str) -> Span {
+        self.find(key).map_or(self.head, |entry| entry.at)
+    }
+
     /// Reads a key that may be absent.
     pub fn take<T: Decode>(&self, key: &str, decoder: &mut Decoder<'_>) -> Option<T> {
         T::decode(&self.find(key)?.value, decoder)

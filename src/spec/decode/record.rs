@@ -97,7 +97,7 @@ macro_rules! record {
                     $( $field: record!(@keep $mode $field), )*
                     $($( $aside: Default::default(), )*)?
                 };
-                $( let made = $finish(made, fields.head(), decoder)?; )?
+                $( let made = $finish(made, &fields, decoder)?; )?
                 Some(made)
             }
         }

@@ -60,7 +60,9 @@ impl std::fmt::Debug for Hidden {
 
 impl std::fmt::Debug for Secrets {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_list().entries(self.declared.iter().map(|secret| &secret.name)).finish()
+        f.debug_list()
+            .entries(self.declared.iter().map(|secret| &secret.name))
+            .finish()
     }
 }
 

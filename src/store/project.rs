@@ -69,6 +69,7 @@ pub(super) fn event(
         Fact::StepKept { .. } => change.step_kept(&event.fact),
         Fact::StepExpanded { step, items } => change.step_expanded(step, items),
         Fact::LockAwaited { place, .. } => change.step_waits(place, ""),
+        Fact::CacheHit { place, found } => change.cache_hit(place, &found.outputs),
         Fact::AttemptStarted(attempt) => change.attempt_started(attempt),
         Fact::AttemptEnded {
             attempt,
@@ -170,6 +171,23 @@ impl<'a> Change<'a> {
                 ItemColumn(place.item),
                 self.n,
                 why,
+            ),
+        )
+    }
+
+    fn cache_hit(&self, place: &Place, outputs: &Object) -> rusqlite::Result<()> {
+        self.execute(
+            "INSERT INTO steps (run, step, item, first, state, started, outputs)
+             VALUES (?1, ?2, ?3, ?4, 'verifying', ?5, ?6)
+             ON CONFLICT DO UPDATE SET state = excluded.state,
+                 started = coalesce(started, excluded.started), outputs = excluded.outputs",
+            (
+                self.run,
+                place.step.as_str(),
+                ItemColumn(place.item),
+                self.n,
+                At(self.at),
+                given(outputs),
             ),
         )
     }

@@ -235,11 +235,7 @@ mod tests {
         let secrets = Secrets::new(vec![secret], Arc::default(), dir.path().to_path_buf());
         let (first, second) = tokio::join!(secrets.get(&name), secrets.get(&name));
         assert_eq!(first.unwrap().expose(), "s3cret");
-        assert_eq!(
-            format!("{second:?} {secrets:?}").matches("s3cret").count(),
-            1,
-            "only in the command"
-        );
+        assert!(!format!("{second:?} {secrets:?}").contains("s3cret"));
         assert_eq!(
             std::fs::read_to_string(dir.path().join("count")).unwrap(),
             "x\n"

@@ -38,21 +38,21 @@ mod tests {
     use std::time::Duration;
     use tokio::sync::watch;
 
-    #[tokio::test(start_paused = true)]
+    #[tokio::test]
     async fn ends_with_the_file_the_time_or_the_run() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("flag");
         let (tell, stop) = watch::channel(Stop::No);
-        let limit = Some(Duration::from_secs(3600));
+        let limit = Some(Duration::from_millis(50));
         assert_eq!(file(&path, limit, stop.clone()).await, Exit::TimedOut);
         let (exit, ()) = tokio::join!(file(&path, None, stop.clone()), async {
-            tokio::time::sleep(Duration::from_secs(90)).await;
+            tokio::time::sleep(Duration::from_millis(50)).await;
             std::fs::write(&path, "").unwrap();
         });
         assert_eq!(exit, Exit::Done);
         std::fs::remove_file(&path).unwrap();
         let (exit, ()) = tokio::join!(file(&path, None, stop.clone()), async {
-            tokio::time::sleep(Duration::from_secs(90)).await;
+            tokio::time::sleep(Duration::from_millis(50)).await;
             tell.send_replace(Stop::Gently);
         });
         assert_eq!(exit, Exit::Cancelled);

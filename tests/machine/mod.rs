@@ -2,4 +2,5 @@
 
 mod laws;
 mod rules;
+mod traces;
 mod world;

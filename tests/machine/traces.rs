@@ -91,7 +91,7 @@ fn recorded_inputs_still_lead_to_the_recorded_effects() {
             reason = "a switch for the person who runs the tests"
         )]
         if std::env::var("WF_UPDATE").is_ok() {
-            let inputs = [1, 4, 9].into_iter().flat_map(|seed| {
+            let inputs = [1, 4, 9, 16, 25].into_iter().flat_map(|seed| {
                 let begin = Some(record(&plan, seed));
                 begin.into_iter().map(|inputs| trace(&plan, &inputs))
             });
@@ -114,7 +114,7 @@ fn replays(plan: &Arc<Plan>, run: &str, path: &Path) {
         .iter()
         .map(|line| serde_json::from_value(line["input"].clone()).unwrap())
         .collect();
-    assert!(inputs.len() > 2, "{} is no trace", path.display());
+    assert!(!inputs.is_empty(), "{} is no trace", path.display());
     assert_eq!(
         trace(plan, &inputs).trim_end(),
         run.trim_end(),

@@ -1,3 +1,5 @@
 //! One binary for all integration tests.
 
 mod layers;
+mod schemas;
+mod spec;

@@ -2,4 +2,6 @@
 
 mod layers;
 mod machine;
+mod schemas;
+mod spec;
 mod tidy;

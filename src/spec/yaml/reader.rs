@@ -24,6 +24,7 @@ pub fn read<'a>(text: &'a str, at: Span, mistakes: &mut Mistakes) -> Option<Node
     let options = granit_parser::options! {
         disallow_directives: true,
         emit_unresolved_aliases: true,
+        emit_anchor_events: true,
         emit_comments: false,
         flow_nesting_limit: MAX_DEPTH,
         block_nesting_limit: MAX_DEPTH,
@@ -94,8 +95,12 @@ fn awaits_key(open: Option<&Open<'_>>) -> bool {
 impl<'a> Reader<'a, '_> {
     fn event(&mut self, event: Event<'a>, span: &granit_parser::Span) -> Result<(), Diagnostic> {
         let place = self.place(span);
-        self.properties(&event, span, place);
+        if event.tag().is_some() {
+            let tag = span.tag_span().map_or(place, |tag| self.place(&tag));
+            self.refuse(tag, "a tag is not allowed here");
+        }
         match event {
+            Event::Anchor(..) => self.refuse(place, "an anchor is not allowed here"),
             Event::DocumentStart(..) => return self.document(place),
             Event::Alias(_) | Event::UnresolvedAlias(_) => {
                 self.refuse(place, "an alias is not allowed here");
@@ -142,23 +147,6 @@ impl<'a> Reader<'a, '_> {
             self.text.floor_char_boundary(range.start),
             self.text.ceil_char_boundary(range.end),
         )
-    }
-
-    /// Notes anchors and tags, which any node may carry.
-    fn properties(&mut self, event: &Event<'a>, span: &granit_parser::Span, place: Span) {
-        let anchor = match event {
-            Event::Scalar(_, _, anchor, _)
-            | Event::SequenceStart(_, anchor, _)
-            | Event::MappingStart(_, anchor, _) => *anchor,
-            _ => 0,
-        };
-        if anchor != 0 {
-            self.refuse(place, "an anchor is not allowed here");
-        }
-        if event.tag().is_some() {
-            let tag = span.tag_span().map_or(place, |tag| self.place(&tag));
-            self.refuse(tag, "a tag is not allowed here");
-        }
     }
 
     fn refuse(&mut self, place: Span, message: &str) {
@@ -305,9 +293,14 @@ impl<'a> Reader<'a, '_> {
 
     fn no_key(&self, value: &Yaml<'_>, at: Span) -> Diagnostic {
         let mistake = Diagnostic::new(Code::YamlFeature, at, "a key must be text");
-        match (value, self.text.get(at.range())) {
-            (Yaml::List(_) | Yaml::Map(_) | Yaml::Bad, _) | (_, None | Some("")) => mistake,
-            (_, Some(written)) => mistake.help(format!("write \"{written}\"")),
+        let before = self.text.get(..at.start as usize).unwrap_or("");
+        let written = self.text.get(at.range()).unwrap_or("");
+        if matches!(value, Yaml::Map(_)) && before.ends_with('{') {
+            mistake.help("a template stands in quotes: \"{{ … }}\"")
+        } else if matches!(value, Yaml::List(_) | Yaml::Map(_) | Yaml::Bad) || written.is_empty() {
+            mistake
+        } else {
+            mistake.help(format!("write \"{written}\""))
         }
     }
 
@@ -323,8 +316,31 @@ impl<'a> Reader<'a, '_> {
             ErrorKind::DirectiveDisallowed => {
                 Diagnostic::new(Code::YamlFeature, place, "a directive is not allowed here")
             }
-            kind => Diagnostic::new(Code::YamlSyntax, place, kind.to_string()),
+            kind => {
+                let mistake = Diagnostic::new(Code::YamlSyntax, place, kind.to_string());
+                match remedy(kind) {
+                    Some(remedy) => mistake.help(remedy),
+                    None => mistake,
+                }
+            }
         }
+    }
+}
+
+/// What usually helps.
+fn remedy(kind: &ErrorKind) -> Option<&'static str> {
+    match kind {
+        ErrorKind::MappingValueNotAllowed
+        | ErrorKind::UnexpectedCharacter { .. }
+        | ErrorKind::InvalidTrailingDoubleQuotedScalar
+        | ErrorKind::InvalidTrailingSingleQuotedScalar => {
+            Some("text with special characters in it stands in quotes, or below a `|`")
+        }
+        ErrorKind::TabNotAllowed
+        | ErrorKind::TabInBlockIndentation
+        | ErrorKind::TabInIndentation
+        | ErrorKind::TabInPlainScalar => Some("indent with spaces"),
+        _ => None,
     }
 }
 

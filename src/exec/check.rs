@@ -9,9 +9,10 @@ use tokio::sync::watch;
 use super::head::Head;
 use super::process::{self, Command};
 use super::supervise::{Limits, supervise};
-use super::{Env, Host, Mask, Stop, Unable, environment, files, shell};
+use super::{Env, Host, Stop, Unable, environment, files, shell};
 use crate::expr::{EvalError, Scope, Template};
 use crate::machine::{Exit, Verdict};
+use crate::mask::Mask;
 use crate::model::{Check, Expect, Probe};
 use crate::name::Name;
 use crate::time::Clock;
@@ -28,7 +29,7 @@ pub struct Ground {
     /// The engine's own environment.
     pub host: Arc<Host>,
     /// What evidence must not show.
-    pub mask: Arc<Mask>,
+    pub mask: Mask,
     /// For the time a check took.
     pub clock: Arc<dyn Clock>,
     /// The time between asking a probe to end and killing it.
@@ -155,9 +156,9 @@ fn look(root: &Path, path: &str) -> FileFound {
 
 fn masked(verdict: Verdict, mask: &Mask) -> Verdict {
     Verdict {
-        expected: mask.text(&verdict.expected),
-        found: mask.text(&verdict.found),
-        evidence: mask.text(&verdict.evidence),
+        expected: mask.text(&verdict.expected).into_owned(),
+        found: mask.text(&verdict.found).into_owned(),
+        evidence: mask.text(&verdict.evidence).into_owned(),
         ..verdict
     }
 }

@@ -132,6 +132,10 @@ impl Disk {
         }
         let quarter = (self.target.limit / 4).max(1);
         let [older, newer] = target::ends(&self.target.path);
+        // What would be written only to be dropped again is not written.
+        let skipped = rest.len().saturating_sub(to_usize(2 * quarter));
+        self.dropped += skipped as u64;
+        rest = rest.split_at(skipped).1;
         while !rest.is_empty() {
             let end = open(&mut self.newer, &newer, quarter)?;
             let room = quarter.saturating_sub(end.length());

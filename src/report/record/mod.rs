@@ -1,0 +1,1 @@
+//! A run as the store remembers it.

@@ -1,0 +1,1 @@
+//! Follows a process to its end, or ends it.

@@ -14,6 +14,7 @@
 
 pub mod draw;
 pub mod follow;
+mod lines;
 pub mod mistakes;
 mod paint;
 pub mod record;

@@ -1,11 +1,10 @@
 use std::fmt::Write as _;
 use std::time::Duration;
 
-use anstyle::Style;
-
 use super::{Ending, News, RunEnding};
 use crate::machine::{StepState, Verdict};
 use crate::name::RunId;
+use crate::report::lines::{INDENT, broken, line, nth};
 use crate::report::paint::{BAD, BOLD, DIM, GOOD, NAME, WARN, paint};
 use crate::report::words::{believed, counts, outcome_style, state_style};
 use crate::report::{elapsed, first_line};
@@ -21,9 +20,6 @@ pub enum Volume {
     /// What began, too, and what the steps print.
     Verbose,
 }
-
-/// Where the text of a line begins, after verb and time.
-const INDENT: &str = "                       ";
 
 /// News as lines of text; empty if the volume is too low for it.
 pub fn tell(news: &News, volume: Volume, top: Option<&RunId>) -> String {
@@ -126,27 +122,6 @@ fn retry(top: &RunId) -> String {
     format!("wf retry {}", top.short())
 }
 
-/// A criterion that does not hold: what was expected, and what was found.
-pub(super) fn broken(verdict: &Verdict) -> String {
-    let mut text = format!(
-        "{INDENT}check {} does not hold\n",
-        paint(BAD, verdict.name.as_str())
-    );
-    for (word, what) in [("expected", &verdict.expected), ("found", &verdict.found)] {
-        if !what.is_empty() {
-            let _ = writeln!(
-                text,
-                "{INDENT}  {word:<9}{}",
-                what.trim_end().replace('\n', "⏎")
-            );
-        }
-    }
-    for line in verdict.evidence.lines() {
-        let _ = writeln!(text, "{INDENT}  {} {line}", paint(DIM, "│"));
-    }
-    text
-}
-
 fn judged(subject: &str, verdict: &Verdict, volume: Volume) -> String {
     let took = Some(Duration::from_millis(verdict.millis));
     let text = format!("{subject} · check `{}`", verdict.name);
@@ -158,20 +133,6 @@ fn judged(subject: &str, verdict: &Verdict, volume: Volume) -> String {
     } else {
         String::new()
     }
-}
-
-fn nth(attempt: u32) -> String {
-    match attempt {
-        0 | 1 => String::new(),
-        n => format!(" · attempt {n}"),
-    }
-}
-
-/// A verb, a time and a text, lined up with all others.
-pub(super) fn line(style: Style, verb: &str, took: Option<Duration>, text: &str) -> String {
-    let took = took.map(elapsed).unwrap_or_default();
-    let verb = paint(style, &format!("{verb:>11}"));
-    format!("{verb} {took:>9}  {text}\n")
 }
 
 #[cfg(test)]

@@ -1,3 +1,5 @@
+use std::fmt;
+
 use crate::source::Span;
 
 /// A name that an expression reads, in the only forms there are.
@@ -53,4 +55,63 @@ pub struct SpannedRef {
     pub name: Ref,
     /// Where.
     pub span: Span,
+}
+
+impl Ref {
+    /// The step it asks about, if it asks about one.
+    pub fn step(&self) -> Option<&str> {
+        match self {
+            Self::Output { step, .. } | Self::StepStatus(step) | Self::Test(_, Some(step)) => {
+                Some(step)
+            }
+            _ => None,
+        }
+    }
+}
+
+/// Writes the one text that stands for the name, for example `steps.a.outputs.rows`.
+impl fmt::Display for Ref {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Param(name) => write!(f, "params.{name}"),
+            Self::Output { step, output } => write!(f, "steps.{step}.outputs.{output}"),
+            Self::StepStatus(step) => write!(f, "steps.{step}.status"),
+            Self::Secret(name) => write!(f, "secrets.{name}"),
+            Self::Item => f.write_str("item"),
+            Self::ItemKey => f.write_str("item_key"),
+            Self::ItemIndex => f.write_str("item_index"),
+            Self::Matrix(axis) => write!(f, "matrix.{axis}"),
+            Self::RunId => f.write_str("run.id"),
+            Self::Test(test, Some(step)) => write!(f, "{test}('{step}')"),
+            Self::Test(test, None) => write!(f, "{test}()"),
+        }
+    }
+}
+
+impl StatusTest {
+    /// Every status function.
+    pub const ALL: [Self; 5] = [
+        Self::Always,
+        Self::Succeeded,
+        Self::Failed,
+        Self::Skipped,
+        Self::Cancelled,
+    ];
+
+    /// Its name, as it is called.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Always => "always",
+            Self::Succeeded => "succeeded",
+            Self::Failed => "failed",
+            Self::Skipped => "skipped",
+            Self::Cancelled => "cancelled",
+        }
+    }
+}
+
+impl fmt::Display for StatusTest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
 }

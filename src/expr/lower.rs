@@ -1,0 +1,318 @@
+use std::ops::Range;
+
+use minijinja::machinery::{Token, ast, parse_expr, tokenize};
+use serde_json::Value;
+
+use super::node::{Comparison, Key, Node};
+use super::{Expr, Ref, SpannedRef, StatusTest, names};
+use crate::diag::{Code, Diagnostic, nearest};
+use crate::source::Span;
+
+/// The most tokens of an expression.
+const MAX_TOKENS: usize = 2000;
+/// The most words that make the parser descend without a bound of its own.
+const MAX_DESCENTS: usize = 64;
+
+const REMEDY: &str = "an expression only looks up and compares; anything that computes is a step";
+
+/// Turns the text of one expression into a [`Node`], collecting names and mistakes.
+pub(super) struct Lowering<'t> {
+    text: &'t str,
+    at: Span,
+    pub(super) refs: Vec<SpannedRef>,
+    pub(super) wrong: Vec<Diagnostic>,
+}
+
+impl<'t> Lowering<'t> {
+    pub(super) fn new(text: &'t str, at: Span) -> Self {
+        Self {
+            text,
+            at,
+            refs: Vec::new(),
+            wrong: Vec::new(),
+        }
+    }
+
+    /// Parses and lowers; if there is no result, there are mistakes.
+    pub(super) fn run(&mut self) -> Option<Node> {
+        if let Some(reason) = self.unbounded() {
+            return self.refuse(Code::ExpressionForm, 0..self.text.len(), reason);
+        }
+        match parse_expr(self.text) {
+            Ok(tree) => self.node(&tree),
+            Err(error) => {
+                let range = error.range().unwrap_or(0..self.text.len());
+                let detail = error.detail().unwrap_or("it cannot be read").to_owned();
+                let message = format!("this is no expression: {detail}");
+                let wrong = self.mistake(Code::ExpressionSyntax, range, message);
+                self.wrong.push(match syntax_help(&detail, self.text) {
+                    Some(help) => wrong.help(help),
+                    None => wrong,
+                });
+                None
+            }
+        }
+    }
+
+    /// Why the text is not even given to the parser.
+    fn unbounded(&self) -> Option<&'static str> {
+        if self.text.len() > Expr::MAX {
+            return Some("an expression has at most 10,000 characters");
+        }
+        let (mut tokens, mut descents) = (0, 0);
+        for token in tokenize(self.text, true, minijinja::syntax::SyntaxConfig::default()) {
+            let Ok((token, _)) = token else { break };
+            tokens += 1;
+            descents += usize::from(matches!(
+                token,
+                Token::Minus | Token::Ident("not" | "if" | "else")
+            ));
+        }
+        (tokens > MAX_TOKENS || descents > MAX_DESCENTS).then_some("the expression is too large")
+    }
+
+    fn node(&mut self, tree: &ast::Expr<'_>) -> Option<Node> {
+        match tree {
+            ast::Expr::Const(constant) => self.constant(&constant.value, tree),
+            ast::Expr::Var(_) | ast::Expr::GetAttr(_) | ast::Expr::GetItem(_) => self.lookup(tree),
+            ast::Expr::Call(call) => self.call(call, range(tree)),
+            ast::Expr::List(list) => self.nodes(list.items.iter()).map(Node::List),
+            ast::Expr::UnaryOp(unary) => match unary.op {
+                ast::UnaryOpKind::Not => Some(Node::Not(Box::new(self.node(&unary.expr)?))),
+                ast::UnaryOpKind::Neg => self.negative(unary),
+            },
+            ast::Expr::BinOp(binary) => self.binary(binary, tree),
+            ast::Expr::Compare(_) => self.refuse_form(
+                tree,
+                "comparisons cannot be chained",
+                "write `a < b and b < c`",
+            ),
+            ast::Expr::Filter(_) => self.refuse_form(tree, "filters are not allowed", REMEDY),
+            ast::Expr::Test(_) => {
+                self.refuse_form(tree, "tests with `is` are not allowed", "compare with `==`")
+            }
+            ast::Expr::IfExpr(_) => self.refuse_form(tree, "`if` is not allowed", REMEDY),
+            ast::Expr::Slice(_) => self.refuse_form(tree, "slices are not allowed", REMEDY),
+            ast::Expr::Tuple(_) => {
+                self.refuse_form(tree, "tuples are not allowed", "write a list: [1, 2]")
+            }
+            ast::Expr::Map(_) => self.refuse_form(tree, "objects are not allowed", REMEDY),
+        }
+    }
+
+    /// Lowers all, so that the mistakes of each are found.
+    fn nodes<'a, 's: 'a>(
+        &mut self,
+        trees: impl Iterator<Item = &'a ast::Expr<'s>>,
+    ) -> Option<Vec<Node>> {
+        let lowered: Vec<_> = trees.map(|tree| self.node(tree)).collect();
+        lowered.into_iter().collect()
+    }
+
+    fn constant(&mut self, value: &minijinja::Value, tree: &ast::Expr<'_>) -> Option<Node> {
+        match serde_json::to_value(value) {
+            Ok(json) if !(json.is_null() && value.is_number()) => Some(Node::Const(json)),
+            _ => self.refuse(Code::ExpressionForm, range(tree), "the number is too large"),
+        }
+    }
+
+    fn negative(&mut self, unary: &ast::Spanned<ast::UnaryOp<'_>>) -> Option<Node> {
+        let at = bytes(unary.span());
+        let number = match &unary.expr {
+            ast::Expr::Const(constant) => serde_json::to_value(&constant.value).ok(),
+            _ => None,
+        };
+        let negative = number.and_then(|number| match (number.as_i64(), number.as_f64()) {
+            (Some(whole), _) => whole.checked_neg().map(Value::from),
+            (None, Some(float)) => serde_json::Number::from_f64(-float).map(Value::Number),
+            (None, None) => None,
+        });
+        match negative {
+            Some(value) => Some(Node::Const(value)),
+            None => self.refuse(Code::ExpressionForm, at, "only a number can be negative"),
+        }
+    }
+
+    fn binary(
+        &mut self,
+        binary: &ast::Spanned<ast::BinOp<'_>>,
+        tree: &ast::Expr<'_>,
+    ) -> Option<Node> {
+        use ast::BinOpKind as Kind;
+        let how = match binary.op {
+            Kind::ScAnd => return self.operands(tree, true).map(Node::All),
+            Kind::ScOr => return self.operands(tree, false).map(Node::Any),
+            Kind::Eq => Comparison::Equal,
+            Kind::Ne => Comparison::Unequal,
+            Kind::Lt => Comparison::Below,
+            Kind::Lte => Comparison::AtMost,
+            Kind::Gt => Comparison::Above,
+            Kind::Gte => Comparison::AtLeast,
+            Kind::In => Comparison::Within,
+            _ => return self.refuse_form(tree, "arithmetic is not allowed", REMEDY),
+        };
+        let (left, right) = (self.node(&binary.left), self.node(&binary.right));
+        Some(Node::Compare(how, Box::new((left?, right?))))
+    }
+
+    /// The operands of a run of `and` or of `or`, which the parser nests to the left.
+    fn operands(&mut self, tree: &ast::Expr<'_>, and: bool) -> Option<Vec<Node>> {
+        let mut trees = Vec::new();
+        let mut left = tree;
+        while let ast::Expr::BinOp(binary) = left {
+            match binary.op {
+                ast::BinOpKind::ScAnd if and => {}
+                ast::BinOpKind::ScOr if !and => {}
+                _ => break,
+            }
+            trees.push(&binary.right);
+            left = &binary.left;
+        }
+        trees.push(left);
+        self.nodes(trees.into_iter().rev())
+    }
+
+    fn lookup(&mut self, tree: &ast::Expr<'_>) -> Option<Node> {
+        let mut keys = Vec::new();
+        let mut inner = tree;
+        let (root, start) = loop {
+            match inner {
+                ast::Expr::Var(var) => break (var.id, bytes(var.span()).start),
+                ast::Expr::GetAttr(get) => {
+                    keys.push(Key::Field(get.name.to_owned()));
+                    inner = &get.expr;
+                }
+                ast::Expr::GetItem(get) => {
+                    keys.push(self.subscript(&get.subscript_expr)?);
+                    inner = &get.expr;
+                }
+                other => {
+                    let message = "fields are looked up in names only";
+                    return self.refuse_form(other, message, REMEDY);
+                }
+            }
+        };
+        keys.reverse();
+        let at = start..range(tree).end;
+        match names::resolve(root, keys) {
+            Ok((name, path)) => {
+                self.read(name.clone(), at);
+                Some(Node::Read(name, path))
+            }
+            Err(wrong) => {
+                let found = self.mistake(wrong.code, at, wrong.message);
+                self.wrong.push(match wrong.help {
+                    Some(help) => found.help(help),
+                    None => found,
+                });
+                None
+            }
+        }
+    }
+
+    fn subscript(&mut self, tree: &ast::Expr<'_>) -> Option<Key> {
+        if let ast::Expr::Const(constant) = tree {
+            if let Some(name) = constant.value.as_str() {
+                return Some(Key::Field(name.to_owned()));
+            }
+            if let Some(at) = constant.value.as_usize() {
+                return Some(Key::Index(at));
+            }
+        }
+        let message = "only a text or a whole number can stand between brackets";
+        self.refuse_form(tree, message, REMEDY)
+    }
+
+    fn call(&mut self, call: &ast::Call<'_>, at: Range<usize>) -> Option<Node> {
+        let ast::Expr::Var(function) = &call.expr else {
+            return self.refuse(Code::ExpressionForm, at, "methods are not allowed");
+        };
+        let Some(test) = StatusTest::ALL
+            .into_iter()
+            .find(|t| t.as_str() == function.id)
+        else {
+            let known = StatusTest::ALL.map(StatusTest::as_str);
+            let message = format!("there is no function `{}`", function.id);
+            let wrong = self.mistake(Code::UnknownName, bytes(function.span()), message);
+            self.wrong.push(match nearest(function.id, known) {
+                Some(near) => wrong.meant(Some(near)),
+                None => wrong.help(format!("the functions are {}", known.join(", "))),
+            });
+            return None;
+        };
+        let step = match call.args.as_slice() {
+            [] if test != StatusTest::Skipped => None,
+            [ast::CallArg::Pos(ast::Expr::Const(arg))] if test != StatusTest::Always => {
+                arg.value.as_str().map(str::to_owned)
+            }
+            _ => None,
+        };
+        if step.is_none() && !(call.args.is_empty() && test != StatusTest::Skipped) {
+            let message = match test {
+                StatusTest::Always => "`always()` takes nothing between its parentheses".to_owned(),
+                _ => format!("`{test}` takes the id of one step, in quotes"),
+            };
+            return self.refuse(Code::ExpressionForm, at, message);
+        }
+        self.read(Ref::Test(test, step.clone()), at);
+        Some(Node::Test(test, step))
+    }
+
+    fn read(&mut self, name: Ref, at: Range<usize>) {
+        let span = self.place(at);
+        self.refs.push(SpannedRef { name, span });
+    }
+
+    fn refuse_form<T>(&mut self, tree: &ast::Expr<'_>, message: &str, help: &str) -> Option<T> {
+        let wrong = self.mistake(Code::ExpressionForm, range(tree), message);
+        self.wrong.push(wrong.help(help));
+        None
+    }
+
+    fn refuse<T>(&mut self, code: Code, at: Range<usize>, message: impl Into<String>) -> Option<T> {
+        let wrong = self.mistake(code, at, message);
+        self.wrong.push(wrong.help(REMEDY));
+        None
+    }
+
+    fn mistake(&self, code: Code, at: Range<usize>, message: impl Into<String>) -> Diagnostic {
+        Diagnostic::new(code, self.place(at), message)
+    }
+
+    /// The place of a part of the text in the file.
+    fn place(&self, part: Range<usize>) -> Span {
+        let whole = self.at.range();
+        if whole.len() != self.text.len() {
+            return self.at;
+        }
+        let end = self.text.ceil_char_boundary(part.end.min(self.text.len()));
+        let start = self.text.floor_char_boundary(part.start.min(end));
+        self.at.part(start..end)
+    }
+}
+
+fn range(tree: &ast::Expr<'_>) -> Range<usize> {
+    bytes(tree.span())
+}
+
+fn bytes(span: minijinja::machinery::Span) -> Range<usize> {
+    span.start_offset as usize..span.end_offset as usize
+}
+
+fn syntax_help(detail: &str, text: &str) -> Option<&'static str> {
+    if text.trim().is_empty() {
+        Some("write what is to be looked up, for example `params.day`")
+    } else if text.contains("&&") || text.contains("||") {
+        Some("write `and` and `or`")
+    } else if text.trim_start().starts_with("{{") {
+        Some("leave out the braces: this is an expression already")
+    } else if text.contains('=') && !text.contains("==") {
+        Some("compare with `==`")
+    } else if text.contains('!') && !text.contains("!=") {
+        Some("write `not`")
+    } else if detail.contains("recursion") {
+        Some("fewer parentheses say the same")
+    } else {
+        None
+    }
+}

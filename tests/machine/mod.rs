@@ -1,0 +1,4 @@
+//! The core, driven by a seeded world.
+
+mod laws;
+mod world;

@@ -18,7 +18,7 @@ mod why;
 
 pub use junit::junit;
 pub use life::Life;
-pub use record::{RECORD_VERSION, Record};
+pub use record::{Nested, RECORD_VERSION, Record};
 pub use runs::runs;
 pub use show::show;
 pub use summary::summary;

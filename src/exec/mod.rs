@@ -27,7 +27,7 @@ mod mask_seam;
 mod stop;
 mod unable;
 
-pub use mask_seam::Mask;
+pub use mask_seam::{Mask, MaskStream};
 pub use stop::Stop;
 pub use unable::Unable;
 

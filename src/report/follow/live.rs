@@ -1,9 +1,9 @@
 use std::io::Write;
+use std::sync::Arc;
 
 use super::{Board, Lines, News, Volume, final_line, tell};
 use crate::engine::{Observer, RunRef, Stream};
 use crate::machine::{Attempt, Event, Fact};
-use crate::name::RunId;
 use crate::report::paint::{BOLD, DIM, paint, plain};
 use crate::report::{elapsed, fit, plural};
 use crate::time::{Clock, Moment};
@@ -26,21 +26,20 @@ pub struct Screen {
 
 /// Tells a run on a terminal: what ended scrolls up, what runs stays on view below with its
 /// time. Moves the cursor, so `out` is the terminal itself.
-pub struct Live<'a, W> {
+pub struct Live<W> {
     out: W,
     screen: Screen,
     volume: Volume,
-    clock: &'a dyn Clock,
+    clock: Arc<dyn Clock>,
     board: Board,
     lines: Lines,
     began: Option<Moment>,
-    top: Option<RunId>,
     drawn: usize,
 }
 
-impl<'a, W: Write> Live<'a, W> {
+impl<W: Write> Live<W> {
     /// Tells to a terminal.
-    pub fn new(out: W, screen: Screen, volume: Volume, clock: &'a dyn Clock) -> Self {
+    pub fn new(out: W, screen: Screen, volume: Volume, clock: Arc<dyn Clock>) -> Self {
         Self {
             out,
             screen,
@@ -49,7 +48,6 @@ impl<'a, W: Write> Live<'a, W> {
             board: Board::default(),
             lines: Lines::default(),
             began: None,
-            top: None,
             drawn: 0,
         }
     }
@@ -135,10 +133,9 @@ impl<'a, W: Write> Live<'a, W> {
     }
 }
 
-impl<W: Write> Observer for Live<'_, W> {
+impl<W: Write> Observer for Live<W> {
     fn event(&mut self, run: &RunRef, event: &Event) {
         if run.path.is_empty() {
-            self.top.get_or_insert_with(|| run.id.clone());
             self.began.get_or_insert(event.at);
         }
         let mut text = String::new();
@@ -150,7 +147,7 @@ impl<W: Write> Observer for Live<'_, W> {
                 self.began = None;
                 text.push_str(&format!("\n{}", final_line(&ending)));
             }
-            Some(news) => text.push_str(&tell(&news, self.volume, self.top.as_ref())),
+            Some(news) => text.push_str(&tell(&news, self.volume)),
             None => {}
         }
         let text = self.colored(text);

@@ -3,7 +3,6 @@ use std::io::Write;
 use super::{Board, Lines, News, RunEnding, Volume, final_line, tell};
 use crate::engine::{Observer, RunRef, Stream};
 use crate::machine::{Attempt, Event, Fact};
-use crate::name::RunId;
 
 /// Tells a run line after line.
 #[derive(Debug)]
@@ -12,7 +11,6 @@ pub struct Plain<W> {
     volume: Volume,
     board: Board,
     lines: Lines,
-    top: Option<RunId>,
 }
 
 impl<W: Write> Plain<W> {
@@ -23,7 +21,6 @@ impl<W: Write> Plain<W> {
             volume,
             board: Board::default(),
             lines: Lines::default(),
-            top: None,
         }
     }
 
@@ -46,16 +43,13 @@ impl<W: Write> Plain<W> {
 
 impl<W: Write> Observer for Plain<W> {
     fn event(&mut self, run: &RunRef, event: &Event) {
-        if run.path.is_empty() {
-            self.top.get_or_insert_with(|| run.id.clone());
-        }
         if let Fact::AttemptEnded { attempt, .. } = &event.fact {
             let rest = self.lines.close(run, attempt);
             self.write(&rest);
         }
         match self.board.event(run, event) {
             Some(News::Over(ending)) => self.over(&ending),
-            Some(news) => self.write(&tell(&news, self.volume, self.top.as_ref())),
+            Some(news) => self.write(&tell(&news, self.volume)),
             None => {}
         }
     }

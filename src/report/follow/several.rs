@@ -3,18 +3,18 @@ use crate::machine::{Attempt, Event};
 
 /// Observers that follow the same run.
 #[derive(Default)]
-pub struct Several<'a> {
-    all: Vec<Box<dyn Observer + 'a>>,
+pub struct Several {
+    all: Vec<Box<dyn Observer + Send>>,
 }
 
-impl<'a> Several<'a> {
+impl Several {
     /// Adds one; they are called in the order they were added.
-    pub fn add(&mut self, observer: impl Observer + 'a) {
+    pub fn add(&mut self, observer: impl Observer + Send + 'static) {
         self.all.push(Box::new(observer));
     }
 }
 
-impl Observer for Several<'_> {
+impl Observer for Several {
     fn event(&mut self, run: &RunRef, event: &Event) {
         for observer in &mut self.all {
             observer.event(run, event);

@@ -2,8 +2,7 @@ use std::fmt::Write as _;
 use std::time::Duration;
 
 use super::{Ending, News, RunEnding};
-use crate::machine::{StepState, Verdict};
-use crate::name::RunId;
+use crate::machine::{Outcome, StepState, Verdict};
 use crate::report::lines::{INDENT, broken, line, nth};
 use crate::report::paint::{BAD, BOLD, DIM, GOOD, NAME, WARN, paint};
 use crate::report::words::{believed, counts, outcome_style, state_style};
@@ -22,10 +21,10 @@ pub enum Volume {
 }
 
 /// News as lines of text; empty if the volume is too low for it.
-pub fn tell(news: &News, volume: Volume, top: Option<&RunId>) -> String {
+pub fn tell(news: &News, volume: Volume) -> String {
     let loud = volume >= Volume::Normal;
     match news {
-        News::Ended(ending) => ended(ending, volume, top),
+        News::Ended(ending) => ended(ending, volume),
         News::Judged { subject, verdict } => judged(subject, verdict, volume),
         News::Over(_) => String::new(),
         News::Began { plan, run } if loud => {
@@ -57,19 +56,24 @@ pub fn tell(news: &News, volume: Volume, top: Option<&RunId>) -> String {
     }
 }
 
-/// The last line of a run: `succeeded · 5 verified, 2 reported · 3.2s · run 1a2b3c4d`.
+/// How a run ended: `succeeded · 5 verified, 2 reported · 3.2s · run 1a2b3c4d`; where it did not
+/// succeed, why, and how to go on.
 pub fn final_line(ending: &RunEnding) -> String {
     let mut text = paint(outcome_style(ending.outcome), ending.outcome.as_str());
     let took = elapsed(ending.took);
     let run = paint(NAME, ending.run.short());
     let _ = writeln!(text, " · {} · {took} · run {run}", counts(&ending.tally));
     if !ending.why.is_empty() {
-        let _ = writeln!(text, "{}", paint(DIM, first_line(&ending.why)));
+        let _ = writeln!(text, "{}", first_line(&ending.why));
+    }
+    if ending.outcome != Outcome::Succeeded {
+        let retry = format!("wf retry {}", ending.run.short());
+        let _ = writeln!(text, "to go on: {}", paint(NAME, &retry));
     }
     text
 }
 
-fn ended(ending: &Ending, volume: Volume, top: Option<&RunId>) -> String {
+fn ended(ending: &Ending, volume: Volume) -> String {
     let bad = ending.state == StepState::Failed;
     if !bad && volume == Volume::Quiet {
         return String::new();
@@ -91,13 +95,13 @@ fn ended(ending: &Ending, volume: Volume, top: Option<&RunId>) -> String {
     }
     let mut told = line(style, verb, ending.took, &text);
     if bad {
-        told.push_str(&failure(ending, top));
+        told.push_str(&failure(ending));
     }
     told
 }
 
 /// Why a step failed and what to do about it.
-fn failure(ending: &Ending, top: Option<&RunId>) -> String {
+fn failure(ending: &Ending) -> String {
     let mut text = String::new();
     for verdict in &ending.broken {
         text.push_str(&broken(verdict));
@@ -107,19 +111,9 @@ fn failure(ending: &Ending, top: Option<&RunId>) -> String {
             let _ = writeln!(text, "{INDENT}{} {line}", paint(DIM, "│"));
         }
         let log = format!("wf logs {} {}", ending.run.id.short(), ending.place);
-        let retry = top.map(|top| format!(" · to go on: {}", paint(NAME, &retry(top))));
-        let all = paint(NAME, &log);
-        let _ = writeln!(
-            text,
-            "{INDENT}the whole log: {all}{}",
-            retry.unwrap_or_default()
-        );
+        let _ = writeln!(text, "{INDENT}the whole log: {}", paint(NAME, &log));
     }
     text
-}
-
-fn retry(top: &RunId) -> String {
-    format!("wf retry {}", top.short())
 }
 
 fn judged(subject: &str, verdict: &Verdict, volume: Volume) -> String {
@@ -185,7 +179,7 @@ mod tests {
 
     fn check(ending: Ending, volume: Volume, expected: &str) {
         let news = News::Ended(Box::new(ending));
-        assert_eq!(plain(&tell(&news, volume, Some(&run()))), expected);
+        assert_eq!(plain(&tell(&news, volume)), expected);
     }
 
     #[test]
@@ -216,7 +210,7 @@ mod tests {
                          found    exit code 1
                          │ line 3: no comma
                        │ writing data.json
-                       the whole log: wf logs 1a2b3c4d build · to go on: wf retry 1a2b3c4d
+                       the whole log: wf logs 1a2b3c4d build
 ";
         check(failed, Volume::Quiet, expected);
     }
@@ -248,5 +242,13 @@ mod tests {
         };
         let line = "succeeded · 5 verified, 2 reported · 3.2s · run 1a2b3c4d\n";
         assert_eq!(plain(&final_line(&ending)), line);
+        let cancelled = RunEnding {
+            outcome: Outcome::Cancelled,
+            why: "interrupted".into(),
+            ..ending
+        };
+        let lines = "cancelled · 5 verified, 2 reported · 3.2s · run 1a2b3c4d\n\
+            interrupted\nto go on: wf retry 1a2b3c4d\n";
+        assert_eq!(plain(&final_line(&cancelled)), lines);
     }
 }

@@ -43,7 +43,7 @@ const CRATES: &[(&str, &str)] = &[
     ("granit_parser", "spec"),
     ("pulldown_cmark", "spec"),
     ("jsonschema", "model"),
-    ("serde_json_path", "verify exec"),
+    ("serde_json_path", "model"),
     ("reqwest", "exec"),
     ("jiff", "time"),
     ("annotate_snippets", "cli report"),

@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::scope::{self, View};
 use super::state::{self, Doing, Live, Spot};
 use super::turn::Final;
-use super::{Effect, Fact, Item, Machine, Phase, Timer};
+use super::{Effect, Fact, Item, Machine, Phase, StepState, Timer};
 use crate::digest::Digest;
 use crate::expr::Expr;
 use crate::model::{Class, Fan, Object, OnFailure, StepIx, Wait, Work};
@@ -43,10 +43,14 @@ impl Machine {
         }
         if let (Some(blocker), false) = (self.state.slot(step).blocker, asks) {
             let name = &plan.step(StepIx(blocker)).id;
-            let how = self.state.slot(blocker).state.as_str();
+            let how = match self.state.slot(blocker).state {
+                StepState::Failed => "failed",
+                StepState::Cancelled => "was cancelled",
+                _ => "was skipped",
+            };
             return self.finish(
                 spot,
-                Final::skipped(format!("its dependency `{name}` was {how}")),
+                Final::skipped(format!("its dependency `{name}` {how}")),
             );
         }
         if self.state.stopping.is_some() && !asks && !plan.is_finally(spot.ix()) {

@@ -8,6 +8,7 @@
 //! [`Plan::new`] makes one. **Invariant:** nothing here knows YAML, Markdown or spans.
 
 mod check;
+mod json_path;
 mod param;
 mod plan;
 mod retry;
@@ -16,6 +17,7 @@ mod step;
 mod work;
 
 pub use check::{Check, Expect, JsonExpect, Probe};
+pub use json_path::{BadJsonPath, JsonPath};
 pub use param::{BadParams, Param, resolve as resolve_params};
 pub use plan::{BadPlan, OnFailure, Parts, Plan, PlanOutput, Policy, Secret, SecretSource};
 pub use retry::{Class, Retry};

@@ -1,4 +1,5 @@
 //! The core, driven by a seeded world.
 
 mod laws;
+mod rules;
 mod world;

@@ -1,0 +1,48 @@
+use super::{Expect, Shell};
+use crate::diag::{Code, Diagnostic};
+use crate::expr::Template;
+use crate::name::{EnvName, Name};
+use crate::source::Spanned;
+use crate::spec::decode::{Decoder, Entries, Fields, Period, RelPath, record};
+
+record! {
+    /// One criterion: something that is run outside the worker, and what it must find.
+    pub struct Check as "a check" {
+        /// The name of the criterion, unique among its siblings.
+        required name: Spanned<Name>,
+        /// A script, given to a shell as it stands.
+        optional run: Spanned<String>,
+        /// A program and its arguments, without a shell.
+        optional exec: Spanned<Vec<Template>>,
+        /// The shell that reads the script: `sh` if absent.
+        optional shell: Box<Spanned<Shell>>,
+        /// What must be found; if it does not speak of the exit code, that must be 0.
+        optional expect: Box<Expect>,
+        /// Variables that the check sees besides `PATH` and `HOME`.
+        default env: Entries<EnvName, Template>,
+        /// Where it runs, relative to the workspace.
+        optional cwd: Box<Spanned<RelPath>>,
+        /// The longest it may take: 60 s if absent.
+        optional timeout: Spanned<Period>,
+    }
+    later { "network", "mode", "allow", "classify" }
+    finish has_probe;
+}
+
+/// A check runs one thing; it may run nothing only if all it looks at is files.
+fn has_probe(check: Check, fields: &Fields<'_, '_>, decoder: &mut Decoder<'_>) -> Option<Check> {
+    let at = check.name.span;
+    let files_only = check
+        .expect
+        .as_ref()
+        .is_some_and(|expect| expect.is_files_only());
+    if fields.has("run") && fields.has("exec") {
+        let message = format!("check `{}` has both `run` and `exec`", check.name.value);
+        decoder.note(Diagnostic::new(Code::ExecutorTwice, at, message).help("keep one of them"));
+    } else if !fields.has("run") && !fields.has("exec") && !files_only {
+        let message = format!("check `{}` runs nothing", check.name.value);
+        let help = "add `run` or `exec`, or expect nothing but `file_exists`";
+        decoder.note(Diagnostic::new(Code::ExecutorMissing, at, message).help(help));
+    }
+    Some(check)
+}

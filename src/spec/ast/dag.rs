@@ -1,0 +1,132 @@
+use super::{Check, DagKind, Param, Plan, PlanKind, PlanOutput, Policy, Retry, Secret, Step};
+use crate::expr::{Expr, Template};
+use crate::model::OnFailure;
+use crate::name::{EnvName, Name, PlanId};
+use crate::source::Spanned;
+use crate::spec::decode::{Entries, Period, record};
+
+record! {
+    /// A dag: pure wiring of plans.
+    pub struct Dag as "a dag" {
+        /// What the file is.
+        required kind: DagKind,
+        /// The id of the dag, unique in the workspace: lower-case words joined by hyphens.
+        expected id: Spanned<PlanId>,
+        /// A line for people.
+        optional title: String,
+        /// Typed inputs: a JSON Schema each.
+        default params: Entries<Name, Param>,
+        /// Environment variables for every plan.
+        default env: Entries<EnvName, Template>,
+        /// Values that must not be seen, and where they come from.
+        default secrets: Entries<EnvName, Secret>,
+        /// How nodes share the machine and what a failure does.
+        optional policy: DagPolicy,
+        /// The longest a run may take.
+        optional timeout: Spanned<Period>,
+        /// The nodes.
+        expected nodes: Vec<Node>,
+        /// The order you expect, layer by layer; it is checked against `depends_on`.
+        optional execution_order: Spanned<Vec<Vec<Spanned<Name>>>>,
+        /// The dag's own criteria, over the combined result.
+        default verify: Vec<Check>,
+        /// Values for a plan that uses this one.
+        default outputs: Entries<Name, Spanned<PlanOutput>>,
+    }
+}
+
+record! {
+    /// A plan within a dag.
+    pub struct Node as "a node" {
+        /// Its id, unique in the dag.
+        required id: Spanned<Name>,
+        /// The path of the plan's file, relative to this one.
+        expected uses: Spanned<String>,
+        /// The parameters of the plan.
+        default with: Entries<Name, Spanned<Template>>,
+        /// The nodes that must end first.
+        default depends_on: Vec<Spanned<Name>>,
+        /// An expression that decides whether to run at all.
+        optional when: Spanned<Expr>,
+        /// When a failed attempt is followed by another.
+        optional retry: Box<Retry>,
+        /// The longest an attempt may take.
+        optional timeout: Spanned<Period>,
+    }
+    later { "skill" }
+}
+
+record! {
+    /// How nodes share the machine and what a failure does.
+    pub struct DagPolicy as "a dag's policy" {
+        /// How many nodes run at once.
+        optional max_concurrency: Spanned<u32>,
+        /// Whether the failure of a node keeps others from starting: true if absent.
+        optional fail_fast: bool,
+        /// The retry of nodes that have none.
+        optional default_retry: Box<Retry>,
+    }
+}
+
+impl From<Dag> for Plan {
+    /// A dag is a plan in which every step uses a plan.
+    fn from(dag: Dag) -> Self {
+        let (policy, retry) = match dag.policy {
+            Some(policy) => policy.split(),
+            None => (None, None),
+        };
+        let nodes = dag.nodes.map(|nodes| {
+            let steps = nodes.into_iter().map(|node| node.into_step(retry.as_ref()));
+            steps.collect()
+        });
+        Self {
+            kind: PlanKind::Plan,
+            id: dag.id,
+            title: dag.title,
+            description: None,
+            params: dag.params,
+            env: dag.env,
+            secrets: dag.secrets,
+            policy,
+            timeout: dag.timeout,
+            steps: nodes,
+            finally: Vec::new(),
+            verify: dag.verify,
+            outputs: dag.outputs,
+            layers: dag.execution_order,
+            briefing: String::new(),
+        }
+    }
+}
+
+impl DagPolicy {
+    fn split(self) -> (Option<Policy>, Option<Box<Retry>>) {
+        let policy = Policy {
+            max_parallel: self.max_concurrency,
+            on_failure: self.fail_fast.map(|is_fast| {
+                if is_fast {
+                    OnFailure::Stop
+                } else {
+                    OnFailure::Continue
+                }
+            }),
+            grace: None,
+        };
+        (Some(policy), self.default_retry)
+    }
+}
+
+impl Node {
+    fn into_step(self, retry: Option<&Box<Retry>>) -> Step {
+        Step {
+            depends_on: self.depends_on,
+            when: self.when,
+            has_executor: true,
+            uses: self.uses.map(Box::new),
+            with: self.with,
+            retry: self.retry.or_else(|| retry.cloned()),
+            timeout: self.timeout,
+            ..Step::named(self.id)
+        }
+    }
+}

@@ -1,0 +1,65 @@
+use serde_json::Value;
+
+use crate::model::Schema;
+use crate::source::Spanned;
+use crate::spec::decode::{JsonPath, OneOrMany, Pattern, RelPath, record};
+
+record! {
+    /// What a check must find. Everything that is given must hold.
+    pub struct Expect as "an expectation" {
+        /// The exit code; 0 if absent.
+        optional exit_code: i32,
+        /// Standard output, without trailing line ends, is this text.
+        optional equals: String,
+        /// Standard output contains this text.
+        optional contains: String,
+        /// Some part of standard output matches this regular expression.
+        optional regex: Pattern,
+        /// Standard output is a number below this one.
+        optional output_lt: f64,
+        /// Standard output is a number above this one.
+        optional output_gt: f64,
+        /// These paths, relative to the workspace, are files.
+        default file_exists: OneOrMany<Spanned<RelPath>>,
+        /// Standard output has more than white space, or has not.
+        optional not_empty: bool,
+        /// Comparisons of values inside standard output read as JSON.
+        default json: OneOrMany<JsonExpect>,
+        /// Standard output, read as JSON, satisfies this JSON Schema.
+        optional json_schema: Spanned<Schema>,
+    }
+}
+
+record! {
+    /// A comparison of what a JSON path selects.
+    pub struct JsonExpect as "a JSON comparison" {
+        /// The JSON path (RFC 9535).
+        required path: Spanned<JsonPath>,
+        /// It selects exactly one value, equal to this one.
+        optional equals: Value,
+        /// It selects exactly one number, below this one.
+        optional lt: f64,
+        /// It selects exactly one number, above this one.
+        optional gt: f64,
+        /// It selects something, or nothing.
+        optional exists: bool,
+        /// It selects this many values.
+        optional count: u32,
+    }
+}
+
+impl Expect {
+    /// Whether files are all it looks at, so that nothing need be run.
+    pub fn is_files_only(&self) -> bool {
+        let output = self.exit_code.is_some()
+            || self.equals.is_some()
+            || self.contains.is_some()
+            || self.regex.is_some()
+            || self.output_lt.is_some()
+            || self.output_gt.is_some()
+            || self.not_empty.is_some()
+            || !self.json.0.is_empty()
+            || self.json_schema.is_some();
+        !output && !self.file_exists.0.is_empty()
+    }
+}

@@ -1,0 +1,123 @@
+use std::borrow::Cow;
+
+use schemars::{JsonSchema, SchemaGenerator, json_schema};
+use serde_json::Value;
+
+use crate::diag::{Code, Diagnostic, nearest};
+use crate::name::Name;
+use crate::source::{Span, Spanned};
+use crate::spec::decode::{Decode, Decoder, Entries, Key};
+use crate::spec::yaml::{Node, Yaml};
+
+/// How many combinations a matrix may have.
+pub const MAX_COMBINATIONS: usize = 10_000;
+
+/// The axes over whose combinations a step is repeated.
+#[derive(Clone, Debug)]
+pub struct Matrix {
+    /// Each axis and its values.
+    pub axes: Vec<(Spanned<Name>, Vec<Value>)>,
+    /// Combinations to add, or values to add to combinations that agree.
+    pub include: Vec<Entries<Name, Value>>,
+    /// Parts of combinations; those that agree with one are left out.
+    pub exclude: Vec<Entries<Name, Value>>,
+}
+
+impl Matrix {
+    /// Whether `matrix.NAME` can be read: an axis, or a key that `include` adds.
+    pub fn has(&self, name: &str) -> bool {
+        self.names().any(|known| known.as_str() == name)
+    }
+
+    /// Every name that can be read, axes first.
+    pub fn names(&self) -> impl Iterator<Item = &Name> {
+        let added = self.include.iter().flat_map(|entries| entries.iter());
+        let axes = self.axes.iter().map(|(name, _)| &name.value);
+        axes.chain(added.map(|(name, _)| &name.value))
+    }
+
+    fn size(&self) -> usize {
+        let product = self.axes.iter().fold(1_usize, |size, (_, values)| {
+            size.saturating_mul(values.len())
+        });
+        product.saturating_add(self.include.len())
+    }
+}
+
+impl Decode for Matrix {
+    fn decode(node: &Node<'_>, decoder: &mut Decoder<'_>) -> Option<Self> {
+        let Yaml::Map(entries) = &node.value else {
+            decoder.wrong_type(node, "a matrix, which is a mapping");
+            return None;
+        };
+        let mut matrix = Self {
+            axes: Vec::new(),
+            include: Vec::new(),
+            exclude: Vec::new(),
+        };
+        for entry in entries {
+            match &*entry.key {
+                "include" => {
+                    matrix.include = Decode::decode(&entry.value, decoder).unwrap_or_default();
+                }
+                "exclude" => {
+                    matrix.exclude = Decode::decode(&entry.value, decoder).unwrap_or_default();
+                }
+                name => {
+                    let name = Name::read(name, entry.at, decoder);
+                    let values = Vec::decode(&entry.value, decoder);
+                    if let (Some(name), Some(values)) = (name, values) {
+                        matrix.axes.push((Spanned::new(name, entry.at), values));
+                    }
+                }
+            }
+        }
+        matrix.judge(node.head(), decoder);
+        Some(matrix)
+    }
+}
+
+impl Matrix {
+    fn judge(&self, head: Span, decoder: &mut Decoder<'_>) {
+        if self.size() > MAX_COMBINATIONS {
+            let message = format!(
+                "this matrix has {} combinations; {MAX_COMBINATIONS} are allowed",
+                self.size()
+            );
+            decoder.note(Diagnostic::new(Code::ValueWrong, head, message));
+        }
+        for (name, _) in self.exclude.iter().flat_map(|entries| entries.iter()) {
+            let axes = || self.axes.iter().map(|(axis, _)| axis.value.as_str());
+            if axes().all(|axis| axis != name.value.as_str()) {
+                let message = format!("this matrix has no axis `{}`", name.value);
+                let near = nearest(name.value.as_str(), axes());
+                decoder.note(Diagnostic::new(Code::KeyUnknown, name.span, message).meant(near));
+            }
+        }
+    }
+}
+
+impl JsonSchema for Matrix {
+    fn schema_name() -> Cow<'static, str> {
+        "Matrix".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> schemars::Schema {
+        json_schema!({
+            "description": "The axes over whose combinations a step is repeated.",
+            "type": "object",
+            "properties": {
+                "include": {
+                    "description": "Combinations to add, or values to add to those that agree.",
+                    "type": "array", "items": { "type": "object" }
+                },
+                "exclude": {
+                    "description": "Parts of combinations; those that agree are left out.",
+                    "type": "array", "items": { "type": "object" }
+                },
+            },
+            "propertyNames": { "pattern": Name::PATTERN },
+            "additionalProperties": { "type": "array" },
+        })
+    }
+}

@@ -1,0 +1,94 @@
+use super::{Check, Param, PlanOutput, Policy, Secret, Step};
+use crate::diag::{Code, Diagnostic};
+use crate::expr::Template;
+use crate::name::{EnvName, Name, PlanId};
+use crate::source::Spanned;
+use crate::spec::decode::{Decoder, Entries, Fields, Period, record, words};
+
+record! {
+    /// A plan: steps and how we know they worked.
+    pub struct Plan as "a plan" {
+        /// What the file is.
+        required kind: PlanKind,
+        /// The id of the plan, unique in the workspace: lower-case words joined by hyphens.
+        expected id: Spanned<PlanId>,
+        /// A line for people.
+        optional title: String,
+        /// A few lines for people.
+        optional description: String,
+        /// Typed inputs: a JSON Schema each.
+        default params: Entries<Name, Param>,
+        /// Environment variables for every step.
+        default env: Entries<EnvName, Template>,
+        /// Values that must not be seen, and where they come from.
+        default secrets: Entries<EnvName, Secret>,
+        /// How steps share the machine and what a failure does.
+        optional policy: Policy,
+        /// The longest a run may take, `finally` steps aside.
+        optional timeout: Spanned<Period>,
+        /// The steps.
+        optional steps: Vec<Step>,
+        /// Steps that run last, one after another, whatever happened.
+        default finally: Vec<Step>,
+        /// The plan's own criteria, over the combined result.
+        default verify: Vec<Check>,
+        /// Values for a plan that uses this one.
+        default outputs: Entries<Name, Spanned<PlanOutput>>,
+    }
+    later { "budget", "skills", "replan", "on_stuck", "gates" }
+    aside {
+        /// The order of steps that the author of a dag expects, layer by layer.
+        layers: Option<Spanned<Vec<Vec<Spanned<Name>>>>>,
+        /// The prose that belongs to no step.
+        briefing: String,
+    }
+    finish has_steps;
+}
+
+/// A plan without steps would be a briefing for an agent.
+fn has_steps(plan: Plan, fields: &Fields<'_, '_>, decoder: &mut Decoder<'_>) -> Option<Plan> {
+    if !fields.has("steps") {
+        let message = "a plan without `steps` is a briefing for an agent, \
+                       which this version cannot use yet";
+        let mistake = Diagnostic::new(Code::KindNotBuilt, fields.head(), message);
+        decoder.note(mistake.help("give it `steps`"));
+    } else if plan.steps.as_ref().is_some_and(Vec::is_empty) {
+        let message = "a plan needs at least one step";
+        decoder.note(Diagnostic::new(
+            Code::ValueWrong,
+            fields.key("steps"),
+            message,
+        ));
+    }
+    Some(plan)
+}
+
+/// The kind of a plan.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PlanKind {
+    /// `plan`
+    Plan,
+}
+
+words!(PlanKind { "plan" => Self::Plan });
+
+/// The kind of a dag.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DagKind {
+    /// `dag`
+    Dag,
+}
+
+words!(DagKind { "dag" => Self::Dag });
+
+impl Plan {
+    /// The main steps.
+    pub fn steps(&self) -> &[Step] {
+        self.steps.as_deref().unwrap_or_default()
+    }
+
+    /// All steps: the main steps, then the `finally` steps.
+    pub fn all_steps(&self) -> impl Iterator<Item = &Step> {
+        self.steps().iter().chain(&self.finally)
+    }
+}

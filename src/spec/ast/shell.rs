@@ -1,0 +1,98 @@
+use std::borrow::Cow;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+
+use crate::spec::decode::{Decode, Decoder, word};
+use crate::spec::yaml::{Node, Yaml};
+
+/// What reads a script.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Shell {
+    /// One that is known by name.
+    Word(ShellWord),
+    /// A program and its arguments before the script.
+    Argv(Vec<String>),
+}
+
+/// A shell that is known by name.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ShellWord {
+    /// `sh`
+    #[default]
+    Sh,
+    /// `bash`
+    Bash,
+    /// `python`
+    Python,
+}
+
+const WORDS: [(&str, ShellWord); 3] = [
+    ("sh", ShellWord::Sh),
+    ("bash", ShellWord::Bash),
+    ("python", ShellWord::Python),
+];
+
+impl ShellWord {
+    /// The shell of a fenced block's info string; `sh` if it has none.
+    pub fn of_fence(language: &str) -> Option<Self> {
+        let known = WORDS.iter().find(|(word, _)| *word == language);
+        match language {
+            "" => Some(Self::Sh),
+            _ => known.map(|(_, shell)| *shell),
+        }
+    }
+
+    fn argv(self) -> &'static [&'static str] {
+        match self {
+            Self::Sh => &["sh", "-eu", "-c"],
+            Self::Bash => &["bash", "-euo", "pipefail", "-c"],
+            Self::Python => &["python3", "-c"],
+        }
+    }
+}
+
+impl Shell {
+    /// The program and its arguments before the script.
+    pub fn argv(&self) -> Vec<String> {
+        match self {
+            Self::Word(word) => word.argv().iter().map(|&part| part.to_owned()).collect(),
+            Self::Argv(argv) => argv.clone(),
+        }
+    }
+}
+
+impl Default for Shell {
+    fn default() -> Self {
+        Self::Word(ShellWord::default())
+    }
+}
+
+impl Decode for Shell {
+    fn decode(node: &Node<'_>, decoder: &mut Decoder<'_>) -> Option<Self> {
+        let Yaml::List(items) = &node.value else {
+            return word(node, &WORDS, &[], decoder).map(Self::Word);
+        };
+        if items.is_empty() {
+            decoder.wrong_value(node, "a shell needs at least the name of a program");
+            return None;
+        }
+        Vec::decode(node, decoder).map(Self::Argv)
+    }
+}
+
+impl JsonSchema for Shell {
+    fn schema_name() -> Cow<'static, str> {
+        "Shell".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        let words = WORDS.map(|(word, _)| word);
+        json_schema!({
+            "description": "A shell by name, or a program and its arguments before the script.",
+            "anyOf": [
+                { "enum": words },
+                { "type": "array", "items": { "type": "string" }, "minItems": 1 },
+            ],
+        })
+    }
+}

@@ -1,0 +1,149 @@
+use super::{Cache, Check, ForEach, Http, Matrix, Retry, Shell, Wait, policy};
+use crate::diag::{Code, Diagnostic};
+use crate::expr::{Expr, Template};
+use crate::model::{OnError, Schema};
+use crate::name::{EnvName, Name};
+use crate::source::Spanned;
+use crate::spec::decode::{Decoder, Entries, Fields, Glob, Period, RelPath, record, words};
+
+record! {
+    /// One unit of work. It has exactly one of `run`, `exec`, `http`, `uses` and `wait`; without
+    /// any of them, the fenced block of its section is its script.
+    pub struct Step as "a step" {
+        /// Its id, unique in the plan.
+        required id: Spanned<Name>,
+        /// A line for people.
+        optional title: String,
+        /// The steps that must end first.
+        default depends_on: Vec<Spanned<Name>>,
+        /// An expression that decides whether to run at all.
+        optional when: Spanned<Expr>,
+        /// A list, or an expression that gives one: the step is repeated for every item.
+        optional for_each: Box<Spanned<ForEach>>,
+        /// Axes: the step is repeated for every combination.
+        optional matrix: Box<Spanned<Matrix>>,
+        /// How many items may run at once: as many as the plan allows if absent.
+        optional max_parallel: Spanned<u32>,
+        /// A script, given to a shell as it stands; it can contain no template.
+        optional run: Spanned<String>,
+        /// A program and its arguments, without a shell; each may be a template.
+        optional exec: Spanned<Vec<Spanned<Template>>>,
+        /// A request.
+        optional http: Box<Spanned<Http>>,
+        /// Another plan, as a nested run: the path of its file, relative to this one.
+        optional uses: Box<Spanned<String>>,
+        /// The parameters of the plan it uses.
+        default with: Entries<Name, Spanned<Template>>,
+        /// Something to wait for.
+        optional wait: Box<Spanned<Wait>>,
+        /// The shell that reads the script: `sh` if absent.
+        optional shell: Box<Spanned<Shell>>,
+        /// Environment variables, after those of the plan.
+        default env: Entries<EnvName, Template>,
+        /// Where it runs, relative to the workspace.
+        optional cwd: Box<Spanned<RelPath>>,
+        /// The longest an attempt may take.
+        optional timeout: Spanned<Period>,
+        /// The longest it may wait for its turn once it is ready.
+        optional queue_timeout: Box<Spanned<Period>>,
+        /// When a failed attempt is followed by another.
+        optional retry: Box<Retry>,
+        /// Whether an interrupted attempt may simply be repeated.
+        default idempotent: bool,
+        /// The criteria of its result.
+        default verify: Vec<Check>,
+        /// The values it must give, a JSON Schema each.
+        default outputs: Entries<Name, Schema>,
+        /// Globs of the files it must leave.
+        default artifacts: Vec<Spanned<Glob>>,
+        /// What its result depends on, so that it may be reused.
+        optional cache: Box<Spanned<Cache>>,
+        /// The name of a lock held while it runs.
+        optional concurrency: Box<Spanned<String>>,
+        /// What its failure means for the run: `fail` if absent.
+        default on_error: OnError,
+    }
+    later {
+        "skill", "agent", "approve", "gates", "tool", "target", "alternatives", "allow",
+        "classify",
+    }
+    aside {
+        /// The prose of its section.
+        briefing: Option<Box<str>>,
+        /// Whether it names an executor, be it a wrong one.
+        has_executor: bool,
+    }
+    finish agrees;
+}
+
+words!(OnError {
+    "fail" => Self::Fail,
+    "continue" => Self::Continue,
+});
+
+impl Step {
+    /// A step that has nothing but its id.
+    pub fn named(id: Spanned<Name>) -> Self {
+        Self {
+            id,
+            title: None,
+            depends_on: Vec::new(),
+            when: None,
+            for_each: None,
+            matrix: None,
+            max_parallel: None,
+            run: None,
+            exec: None,
+            http: None,
+            uses: None,
+            with: Entries::default(),
+            wait: None,
+            shell: None,
+            env: Entries::default(),
+            cwd: None,
+            timeout: None,
+            queue_timeout: None,
+            retry: None,
+            idempotent: false,
+            verify: Vec::new(),
+            outputs: Entries::default(),
+            artifacts: Vec::new(),
+            cache: None,
+            concurrency: None,
+            on_error: OnError::default(),
+            briefing: None,
+            has_executor: false,
+        }
+    }
+}
+
+/// The keys that say what is executed; those not built yet count too.
+const EXECUTORS: &[&str] = &[
+    "run", "exec", "http", "uses", "wait", "skill", "agent", "approve",
+];
+
+/// Notes keys that exclude each other.
+fn agrees(mut step: Step, fields: &Fields<'_, '_>, decoder: &mut Decoder<'_>) -> Option<Step> {
+    policy::at_least_one(step.max_parallel.as_ref(), decoder);
+    if let (Some(each), Some(matrix)) = (&step.for_each, &step.matrix) {
+        let message = "a step has either `for_each` or `matrix`";
+        let mistake = Diagnostic::new(Code::ValueWrong, matrix.span, message);
+        decoder.note(mistake.also(each.span, "the other is here"));
+    }
+    let executors: Vec<_> = EXECUTORS.iter().filter(|key| fields.has(key)).collect();
+    step.has_executor = !executors.is_empty();
+    if executors.len() > 1 {
+        let list: Vec<_> = executors.iter().map(|name| format!("`{name}`")).collect();
+        let message = format!("step `{}` has {}", step.id.value, list.join(" and "));
+        let mistake = Diagnostic::new(Code::ExecutorTwice, step.id.span, message);
+        decoder.note(mistake.help("keep one of them"));
+    }
+    for (key, executor) in [("with", "uses"), ("shell", "run")] {
+        let by_section = key == "shell" && !step.has_executor;
+        if fields.has(key) && !fields.has(executor) && !by_section {
+            let message = format!("only a step with `{executor}` has `{key}`");
+            decoder.note(Diagnostic::new(Code::KeyUnknown, fields.key(key), message));
+        }
+    }
+    Some(step)
+}

@@ -1,0 +1,72 @@
+use std::borrow::Cow;
+use std::ops::Deref;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+
+use super::{Decode, Decoder};
+use crate::source::{Span, Spanned};
+use crate::spec::yaml::{Node, Yaml};
+
+/// A type that stands as a key.
+pub trait Key: Sized {
+    /// Reads a key and notes what is wrong with it.
+    fn read(text: &str, span: Span, decoder: &mut Decoder<'_>) -> Option<Self>;
+}
+
+/// A mapping whose keys the author chooses, in order.
+#[derive(Clone, Debug)]
+pub struct Entries<K, V>(pub Vec<(Spanned<K>, V)>);
+
+impl<K, V> Default for Entries<K, V> {
+    fn default() -> Self {
+        Self(Vec::new())
+    }
+}
+
+impl<K, V> Deref for Entries<K, V> {
+    type Target = [(Spanned<K>, V)];
+
+    fn deref(&self) -> &Self::Target {
+        &self.0
+    }
+}
+
+impl Key for String {
+    fn read(text: &str, _: Span, _: &mut Decoder<'_>) -> Option<Self> {
+        Some(text.to_owned())
+    }
+}
+
+impl<K: Key, V: Decode> Decode for Entries<K, V> {
+    fn decode(node: &Node<'_>, decoder: &mut Decoder<'_>) -> Option<Self> {
+        let Yaml::Map(entries) = &node.value else {
+            decoder.wrong_type(node, "a mapping");
+            return None;
+        };
+        let mut decoded = Vec::with_capacity(entries.len());
+        for entry in entries {
+            let key = K::read(&entry.key, entry.at, decoder);
+            let value = V::decode(&entry.value, decoder);
+            if let (Some(key), Some(value)) = (key, value) {
+                decoded.push((Spanned::new(key, entry.at), value));
+            }
+        }
+        Some(Self(decoded))
+    }
+}
+
+impl<K: JsonSchema, V: JsonSchema> JsonSchema for Entries<K, V> {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        format!("Entries{}{}", K::schema_name(), V::schema_name()).into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let names = generator.subschema_for::<K>();
+        let values = generator.subschema_for::<V>();
+        json_schema!({ "type": "object", "propertyNames": names, "additionalProperties": values })
+    }
+}

@@ -1,0 +1,78 @@
+use super::ast::{Dag, Plan};
+use super::decode::{Decode, Decoder, Mistakes};
+use super::yaml::{Node, Yaml};
+use super::{body, front_matter, markdown, yaml};
+use crate::diag::{Code, Diagnostic, nearest};
+use crate::source::{Source, Span};
+
+/// The kinds of spec files that this version cannot use yet.
+const LATER: [&str; 3] = ["goal", "gate", "skill"];
+
+/// Reads one spec file: what it declares, as far as it can be read, and all that is wrong.
+pub(super) fn read(source: &Source) -> (Option<Plan>, Vec<Diagnostic>) {
+    let text = source.text();
+    let parts = match front_matter::split(text) {
+        Ok(parts) => parts,
+        Err(mistake) => return (None, vec![*mistake]),
+    };
+    let mut mistakes = Mistakes::default();
+    let tree = yaml::read(text, parts.yaml, &mut mistakes);
+    let mut decoder = Decoder::new(text, mistakes);
+    let plan = tree.and_then(|tree| declare(&tree, source.path(), &mut decoder));
+    let plan = plan.map(|mut plan| {
+        body::attach(
+            &mut plan,
+            markdown::sections(text, parts.body),
+            &mut decoder,
+        );
+        plan
+    });
+    (plan, decoder.into_mistakes().into_diagnostics())
+}
+
+/// Decodes the front matter as what its `kind` says it is.
+fn declare(tree: &Node<'_>, path: &str, decoder: &mut Decoder<'_>) -> Option<Plan> {
+    if !matches!(tree.value, Yaml::Map(_)) {
+        decoder.wrong_type(tree, "front matter that is a mapping");
+        return None;
+    }
+    let Some(kind) = tree.get("kind") else {
+        decoder.note(no_kind(path, tree.head()));
+        return None;
+    };
+    match &kind.value.value {
+        Yaml::Text(kind) if kind == "plan" => Plan::decode(tree, decoder),
+        Yaml::Text(kind) if kind == "dag" => Dag::decode(tree, decoder).map(Plan::from),
+        Yaml::Text(word) => {
+            let span = decoder.content(&kind.value);
+            decoder.note(other_kind(word, span));
+            None
+        }
+        _ => {
+            decoder.wrong_type(&kind.value, "`plan` or `dag`");
+            None
+        }
+    }
+}
+
+fn no_kind(path: &str, at: Span) -> Diagnostic {
+    let name = path.rsplit('/').next().unwrap_or(path);
+    if name == "SKILL.md" {
+        let message = "a skill is known, and this version cannot use it yet";
+        return Diagnostic::new(Code::KindNotBuilt, at, message);
+    }
+    Diagnostic::new(Code::KeyMissing, at, "the file does not say its `kind`")
+        .help("write `kind: plan` or `kind: dag`")
+}
+
+fn other_kind(word: &str, at: Span) -> Diagnostic {
+    if LATER.contains(&word) {
+        let message = format!("a {word} is known, and this version cannot use it yet");
+        return Diagnostic::new(Code::KindNotBuilt, at, message);
+    }
+    let mistake = Diagnostic::new(Code::KindUnknown, at, format!("there is no kind `{word}`"));
+    match nearest(word, ["plan", "dag"].into_iter().chain(LATER)) {
+        Some(near) => mistake.meant(Some(near)),
+        None => mistake.help("a file is a `plan` or a `dag`"),
+    }
+}

@@ -1,0 +1,130 @@
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::io::{self, Read};
+use std::path::PathBuf;
+
+/// The largest file that is read, in bytes.
+pub const MAX_FILE: u64 = 64 * 1024 * 1024;
+
+/// Where spec files are read from. Paths are relative to the workspace.
+pub trait Files {
+    /// The content of a file.
+    fn read(&self, path: &str) -> Result<Vec<u8>, Unreadable>;
+}
+
+/// Why a file cannot be read.
+#[derive(Debug, thiserror::Error)]
+pub enum Unreadable {
+    /// There is none.
+    #[error("there is no such file")]
+    Missing,
+    /// It is a directory.
+    #[error("this is a directory, not a file")]
+    Directory,
+    /// It is something else that has no end, such as a pipe or a device.
+    #[error("this is a pipe, a socket or a device, not a file")]
+    Special,
+    /// It is larger than [`MAX_FILE`].
+    #[error("the file is larger than {} MiB", MAX_FILE >> 20)]
+    TooLarge,
+    /// The system refuses.
+    #[error("the file cannot be read: {0}")]
+    Refused(String),
+}
+
+/// The files below a folder of the disk.
+#[derive(Clone, Debug)]
+pub struct Disk {
+    root: PathBuf,
+}
+
+/// Files in memory, by path: for tests, and for what a run was started with.
+#[derive(Clone, Debug, Default)]
+pub struct Memory(pub BTreeMap<String, Vec<u8>>);
+
+impl Disk {
+    /// Reads below `root`, the workspace.
+    pub fn new(root: impl Into<PathBuf>) -> Self {
+        Self { root: root.into() }
+    }
+}
+
+impl Files for Disk {
+    fn read(&self, path: &str) -> Result<Vec<u8>, Unreadable> {
+        let path = self.root.join(path);
+        // A pipe must not even be opened: that alone would wait for a writer.
+        let about = fs::metadata(&path).map_err(|error| refused(&error))?;
+        if about.is_dir() {
+            return Err(Unreadable::Directory);
+        }
+        if !about.is_file() {
+            return Err(Unreadable::Special);
+        }
+        let mut bytes = Vec::new();
+        let file = File::open(&path).map_err(|error| refused(&error))?;
+        file.take(MAX_FILE + 1)
+            .read_to_end(&mut bytes)
+            .map_err(|error| refused(&error))?;
+        bounded(bytes)
+    }
+}
+
+impl Files for Memory {
+    fn read(&self, path: &str) -> Result<Vec<u8>, Unreadable> {
+        let bytes = self.0.get(path).ok_or(Unreadable::Missing)?;
+        bounded(bytes.clone())
+    }
+}
+
+fn bounded(bytes: Vec<u8>) -> Result<Vec<u8>, Unreadable> {
+    if bytes.len() as u64 > MAX_FILE {
+        return Err(Unreadable::TooLarge);
+    }
+    Ok(bytes)
+}
+
+fn refused(error: &io::Error) -> Unreadable {
+    match error.kind() {
+        io::ErrorKind::NotFound => Unreadable::Missing,
+        // A path with a NUL byte, or below something that is no folder, names nothing.
+        io::ErrorKind::InvalidInput | io::ErrorKind::NotADirectory => Unreadable::Missing,
+        _ => Unreadable::Refused(error.to_string()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Disk, Files};
+
+    #[test]
+    fn each_thing_that_is_no_file_has_its_own_answer() {
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::write(dir.path().join("file"), "text").unwrap();
+        std::fs::create_dir(dir.path().join("folder")).unwrap();
+        let big = std::fs::File::create(dir.path().join("big")).unwrap();
+        big.set_len(super::MAX_FILE + 1).unwrap();
+        let pipe = dir.path().join("pipe");
+        rustix::fs::mknodat(
+            rustix::fs::CWD,
+            &pipe,
+            rustix::fs::FileType::Fifo,
+            rustix::fs::Mode::RWXU,
+            0,
+        )
+        .unwrap();
+        let disk = Disk::new(dir.path());
+        assert_eq!(disk.read("file").unwrap(), b"text");
+        for (path, answer) in [
+            ("nothing", "there is no such file"),
+            ("nu\0ll", "there is no such file"),
+            ("file/below", "there is no such file"),
+            ("folder", "this is a directory, not a file"),
+            ("pipe", "this is a pipe, a socket or a device, not a file"),
+            ("big", "the file is larger than 64 MiB"),
+        ] {
+            assert_eq!(disk.read(path).unwrap_err().to_string(), answer, "{path}");
+        }
+        let devices = Disk::new("/dev");
+        assert!(devices.read("zero").is_err());
+    }
+}

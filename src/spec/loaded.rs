@@ -1,0 +1,57 @@
+use std::collections::BTreeMap;
+
+use super::ast::{Plan, Step};
+use super::path;
+use crate::diag::{Diagnostic, Severity};
+use crate::source::Source;
+
+/// A spec file and every file it uses, as far as they could be read.
+#[derive(Debug, Default)]
+pub struct Loaded {
+    /// The files; the first is the one that was asked for. Their paths are relative to the
+    /// workspace.
+    pub sources: Vec<Source>,
+    /// What each file declares, by the index of its source; `None` if too little could be read.
+    pub plans: Vec<Option<Plan>>,
+    /// What is wrong, each with the index of its source.
+    pub diagnostics: Vec<(usize, Diagnostic)>,
+    pub(super) index: BTreeMap<String, usize>,
+}
+
+impl Loaded {
+    /// What the file that was asked for declares.
+    pub fn root(&self) -> Option<&Plan> {
+        self.plans.first()?.as_ref()
+    }
+
+    /// The index of the file that a step of the file `from` uses; `None` if the step uses none or
+    /// it could not be read.
+    pub fn used(&self, from: usize, step: &Step) -> Option<usize> {
+        let path = self.resolve(from, step.uses.as_deref()?)?;
+        self.index.get(&path).copied()
+    }
+
+    /// Whether there are errors, so that nothing may run.
+    pub fn has_errors(&self) -> bool {
+        let mut all = self.diagnostics.iter();
+        all.any(|(_, diagnostic)| diagnostic.severity() == Severity::Error)
+    }
+
+    /// Whether a file has no errors so far: what it says is all that its author wrote, so that
+    /// something not found in it is not there.
+    pub fn is_whole(&self, file: usize) -> bool {
+        let mut all = self.diagnostics.iter();
+        !all.any(|(at, diagnostic)| *at == file && diagnostic.severity() == Severity::Error)
+    }
+
+    /// Sorts what is wrong by file and place.
+    pub fn sort(&mut self) {
+        self.diagnostics
+            .sort_by_key(|(file, diagnostic)| (*file, diagnostic.span, diagnostic.code));
+    }
+
+    /// The path, relative to the workspace, that the file `from` means; `None` if it lies outside.
+    pub(super) fn resolve(&self, from: usize, used: &str) -> Option<String> {
+        path::join(self.sources.get(from)?.path(), used)
+    }
+}

@@ -1,0 +1,206 @@
+use std::borrow::Cow;
+
+use serde_json::Value;
+
+use super::Found;
+use super::text::quoted;
+use crate::model::{Class, Expect, JsonExpect, JsonPath};
+
+/// Why an expectation does not hold.
+#[derive(Debug)]
+pub(super) enum Miss {
+    /// It was looked at and is wrong.
+    Wrong { expected: String, found: String },
+    /// It could not be looked at.
+    Unknown {
+        expected: String,
+        found: String,
+        class: Class,
+    },
+}
+
+fn wrong(expected: impl Into<String>, found: impl Into<String>) -> Result<(), Miss> {
+    Err(Miss::Wrong {
+        expected: expected.into(),
+        found: found.into(),
+    })
+}
+
+/// Standard output, and whether it is all of it.
+struct Output<'a> {
+    text: Cow<'a, str>,
+    truncated: bool,
+}
+
+/// Looks at everything that is expected of standard output.
+pub(super) fn all(expect: &Expect, found: &Found<'_>) -> Result<(), Miss> {
+    let output = Output {
+        text: String::from_utf8_lossy(found.stdout),
+        truncated: found.truncated,
+    };
+    texts(expect, &output)?;
+    numbers(expect, &output)?;
+    if let Some(wanted) = expect.not_empty {
+        not_empty(wanted, &output)?;
+    }
+    json(expect, &output)
+}
+
+impl Output<'_> {
+    /// All of it; an output of which only the beginning is known cannot be judged as a whole.
+    fn whole(&self, expected: &str) -> Result<&str, Miss> {
+        if self.truncated {
+            return Err(Miss::Unknown {
+                expected: expected.to_owned(),
+                found: "more output than is kept for checks".into(),
+                class: Class::Logical,
+            });
+        }
+        Ok(&self.text)
+    }
+}
+
+fn texts(expect: &Expect, output: &Output<'_>) -> Result<(), Miss> {
+    let ends = ['\n', '\r'];
+    if let Some(text) = &expect.equals {
+        let expected = format!("the output {}", quoted(text));
+        let found = output.whole(&expected)?.trim_end_matches(ends);
+        if found != text.trim_end_matches(ends) {
+            return wrong(expected, quoted(found));
+        }
+    }
+    if let Some(part) = &expect.contains
+        && !output.text.contains(part.as_str())
+    {
+        let expected = format!("output with {}", quoted(part));
+        return wrong(&expected, quoted(output.whole(&expected)?));
+    }
+    if let Some(regex) = &expect.regex {
+        let expected = format!("output that matches `{}`", regex.as_str());
+        let text = output.whole(&expected)?;
+        if !regex.is_match(text) {
+            return wrong(expected, quoted(text));
+        }
+    }
+    Ok(())
+}
+
+fn numbers(expect: &Expect, output: &Output<'_>) -> Result<(), Miss> {
+    if expect.output_lt.is_none() && expect.output_gt.is_none() {
+        return Ok(());
+    }
+    let expected = bounds("the output is a number", expect.output_gt, expect.output_lt);
+    let text = output.whole(&expected)?.trim();
+    match text.parse::<f64>() {
+        Ok(number) if within(number, expect.output_gt, expect.output_lt) => Ok(()),
+        _ => wrong(expected, quoted(text)),
+    }
+}
+
+fn within(number: f64, above: Option<f64>, below: Option<f64>) -> bool {
+    number.is_finite() && above.is_none_or(|b| number > b) && below.is_none_or(|b| number < b)
+}
+
+fn bounds(what: &str, above: Option<f64>, below: Option<f64>) -> String {
+    let above = above.map(|bound| format!("above {bound}"));
+    let below = below.map(|bound| format!("below {bound}"));
+    let both: Vec<String> = above.into_iter().chain(below).collect();
+    format!("{what} {}", both.join(" and "))
+}
+
+fn not_empty(wanted: bool, output: &Output<'_>) -> Result<(), Miss> {
+    let expected = if wanted { "some output" } else { "no output" };
+    let has_text = !output.text.trim().is_empty();
+    if has_text == wanted && (wanted || output.whole(expected).is_ok()) {
+        return Ok(());
+    }
+    if !has_text {
+        output.whole(expected)?;
+    }
+    wrong(expected, quoted(&output.text))
+}
+
+fn json(expect: &Expect, output: &Output<'_>) -> Result<(), Miss> {
+    if expect.json.is_empty() && expect.json_schema.is_none() {
+        return Ok(());
+    }
+    let expected = "the output is JSON";
+    let text = output.whole(expected)?;
+    let value: Value = match serde_json::from_str(text) {
+        Ok(value) => value,
+        Err(error) => return wrong(expected, format!("{error}: {}", quoted(text))),
+    };
+    for each in &expect.json {
+        at_path(each, &value)?;
+    }
+    match expect
+        .json_schema
+        .as_ref()
+        .and_then(|schema| schema.mistake(&value))
+    {
+        Some(mistake) => wrong("the output satisfies the JSON schema", mistake),
+        None => Ok(()),
+    }
+}
+
+fn at_path(expect: &JsonExpect, value: &Value) -> Result<(), Miss> {
+    let path = &expect.path;
+    let parsed = JsonPath::parse(path).map_err(|bad| Miss::Unknown {
+        expected: format!("a value at {path}"),
+        found: bad.reason,
+        class: Class::Logical,
+    })?;
+    let selected = parsed.select(value);
+    let many = || match selected.as_slice() {
+        [] => "no value".to_owned(),
+        [one] => quoted(&one.to_string()),
+        more => format!("{} values", more.len()),
+    };
+    if let Some(wanted) = expect.exists
+        && wanted == selected.is_empty()
+    {
+        let expected = if wanted { "a value" } else { "no value" };
+        return wrong(format!("{expected} at {path}"), many());
+    }
+    if let Some(count) = expect.count
+        && count != selected.len()
+    {
+        return wrong(format!("{count} values at {path}"), many());
+    }
+    if let Some(wanted) = &expect.equals
+        && !matches!(selected.as_slice(), [one] if equal(one, wanted))
+    {
+        return wrong(format!("{path} is {}", quoted(&wanted.to_string())), many());
+    }
+    if expect.lt.is_some() || expect.gt.is_some() {
+        let number = match selected.as_slice() {
+            [one] => one.as_f64(),
+            _ => None,
+        };
+        if !number.is_some_and(|number| within(number, expect.gt, expect.lt)) {
+            return wrong(
+                bounds(&format!("{path} is a number"), expect.gt, expect.lt),
+                many(),
+            );
+        }
+    }
+    Ok(())
+}
+
+/// Equality of values; a whole number equals itself written with a fraction of zero.
+fn equal(left: &Value, right: &Value) -> bool {
+    match (left, right) {
+        (Value::Number(a), Value::Number(b)) if a.is_f64() != b.is_f64() => {
+            a.as_f64() == b.as_f64()
+        }
+        (Value::Array(a), Value::Array(b)) => {
+            a.len() == b.len() && a.iter().zip(b).all(|(a, b)| equal(a, b))
+        }
+        (Value::Object(a), Value::Object(b)) => {
+            let in_b =
+                |(key, value): (&String, &Value)| b.get(key).is_some_and(|v| equal(value, v));
+            a.len() == b.len() && a.iter().all(in_b)
+        }
+        _ => left == right,
+    }
+}

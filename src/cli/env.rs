@@ -36,7 +36,10 @@ impl Env {
         };
         let vars: BTreeMap<String, String> = std::env::vars_os().filter_map(text).collect();
         let cwd = std::env::current_dir().map_err(|error| {
-            Failure::new(Exit::Usage, format!("the current folder cannot be used: {error}"))
+            Failure::new(
+                Exit::Usage,
+                format!("the current folder cannot be used: {error}"),
+            )
         })?;
         let terminal = std::io::stdout().is_terminal();
         Ok(Self {

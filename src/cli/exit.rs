@@ -30,7 +30,10 @@ impl Exit {
         (Self::Ok, "done; the run succeeded"),
         (Self::RunFailed, "the run failed"),
         (Self::Usage, "wrong command line or parameters"),
-        (Self::Invalid, "a spec is wrong, or uses what is not built yet"),
+        (
+            Self::Invalid,
+            "a spec is wrong, or uses what is not built yet",
+        ),
         (Self::Approval, "an approval is missing or does not hold"),
         (Self::Waiting, "the run waits for a person"),
         (Self::State, "the state cannot be read or written"),

@@ -133,7 +133,13 @@ mod tests {
     fn bytes_pass_as_they_are() {
         check(Form::default(), "a\nboops\nc\nd");
         let only = Some(Stream::Err);
-        check(Form { only, ..Form::default() }, "oops\n");
+        check(
+            Form {
+                only,
+                ..Form::default()
+            },
+            "oops\n",
+        );
     }
 
     #[test]

@@ -109,7 +109,9 @@ mod tests {
 
     #[test]
     fn other_texts_name_nothing() {
-        for text in ["", "Build", "a#0", "a#x", "a[1", "a/", "/a", "a[1]b", "a#1#2"] {
+        for text in [
+            "", "Build", "a#0", "a#x", "a[1", "a/", "/a", "a[1]b", "a#1#2",
+        ] {
             assert!(text.parse::<Subject>().is_err(), "{text}");
         }
     }

@@ -90,10 +90,19 @@ pub fn find(run: RunId, subject: &Subject, reader: &Reader) -> Result<Found, Fai
 /// The last run nested in a place.
 fn nested(run: &RunId, place: &Place, reader: &Reader) -> Result<RunId, Failure> {
     let name = place.to_string();
-    let of = |attempt: &str| attempt.rsplit_once('#').is_some_and(|(place, _)| place == name);
+    let of = |attempt: &str| {
+        attempt
+            .rsplit_once('#')
+            .is_some_and(|(place, _)| place == name)
+    };
     let children = reader.children(run)?;
     let found = children.into_iter().rfind(|(_, attempt)| of(attempt));
-    let none = || usage(&format!("no run is nested in `{name}` of run {}", run.short()));
+    let none = || {
+        usage(&format!(
+            "no run is nested in `{name}` of run {}",
+            run.short()
+        ))
+    };
     found.map(|(child, _)| child).ok_or_else(none)
 }
 

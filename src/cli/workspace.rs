@@ -44,7 +44,11 @@ pub fn relative(path: &Path, from: &Path) -> String {
         if let Ok(rest) = path.strip_prefix(base) {
             let whole = up.join(rest);
             let empty = whole.as_os_str().is_empty();
-            return if empty { ".".into() } else { whole.display().to_string() };
+            return if empty {
+                ".".into()
+            } else {
+                whole.display().to_string()
+            };
         }
         up.push("..");
     }

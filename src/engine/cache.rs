@@ -6,14 +6,14 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use crate::digest::Digest;
-use crate::exec::{Unable, cache, environment, files};
+use crate::exec::{Mask, Unable, cache, environment, files};
 use crate::machine::{Artifact, Attempt, Cached, Happening, Item, Place};
 use crate::model::{Object, Step, Work};
 use crate::store::{CacheEntry, CacheLookup, KeptFile, StoreError};
 
 use super::dispatch::Report;
 use super::run::Ongoing;
-use super::scope::Known;
+use super::scope::{Known, secrets_read};
 use super::unit::{Task, step_of};
 
 /// Looks a result up and brings its files back. What cannot be looked up is not there: the work
@@ -77,14 +77,16 @@ fn find(task: &Task) -> Result<Found, StoreError> {
 
 /// The key of a step's result at a place, and what it is made of.
 fn key(task: &Task, step: &Step) -> Result<(Digest, Value), Unable> {
-    let none = BTreeMap::new();
+    // A key does not depend on the values of secrets, so it is made without them.
+    let hidden = |name: &str| (name.to_owned(), "***".to_owned());
+    let hidden: BTreeMap<String, String> = secrets_read(step).into_iter().map(hidden).collect();
     let logical = |error: crate::expr::EvalError| Unable::logical(error.to_string());
     let plan_env = &task.run.plan.parts().env;
     let work = task
-        .known(&none, |known| rendered(&step.work, known))
+        .known(&hidden, |known| rendered(&step.work, known))
         .map_err(logical)?;
     let env = task
-        .known(&none, |known| {
+        .known(&hidden, |known| {
             environment::declared(plan_env, &step.env, known)
         })
         .map_err(logical)?;
@@ -95,9 +97,10 @@ fn key(task: &Task, step: &Step) -> Result<(Digest, Value), Unable> {
         params: &task.run.params,
         item: task.item.as_ref().map(|item| &item.value),
         outputs: &step.outputs,
+        files: step.cache.as_ref().map_or(&[][..], |cache| &cache.outputs),
     };
     let inputs = step.cache.as_ref().map_or(&[][..], |cache| &cache.inputs);
-    cache::key(&basis, &task.run.session.root, inputs)
+    cache::key(&basis, &task.run.session.root, inputs, &Mask::default())
 }
 
 /// What is executed, as it would be executed.
@@ -123,17 +126,9 @@ fn rendered(work: &Work, known: &Known<'_>) -> Result<Value, crate::expr::EvalEr
 
 fn restore(run: &Ongoing, entry: &CacheEntry) -> Result<(), Unable> {
     let blobs = run.session.store.blobs();
-    for file in &entry.files {
-        let to = run.session.root.join(&file.path);
-        if let Some(folder) = to.parent() {
-            std::fs::create_dir_all(folder)
-                .map_err(|error| Unable::environmental(error.to_string()))?;
-        }
-        blobs
-            .restore(&file.digest, &to, file.mode)
-            .map_err(|error| Unable::environmental(error.to_string()))?;
-    }
-    Ok(())
+    files::restore(&run.session.root, &entry.files, |file, to| {
+        blobs.restore(&file.digest, to, file.mode)
+    })
 }
 
 /// Keeps a result for reuse. What cannot be kept is not kept; the run goes on.
@@ -166,22 +161,7 @@ pub(super) async fn remember(
 fn keep(run: &Ongoing, step: &Step) -> Result<Vec<KeptFile>, Unable> {
     let globs = step.cache.as_ref().map_or(&[][..], |cache| &cache.outputs);
     let blobs = run.session.store.blobs();
-    let root = &run.session.root;
-    let found = files::collect(root, globs, &mut |path| {
-        blobs.put_file(path).map_err(std::io::Error::other)
-    })?;
-    let kept = |file: Artifact| KeptFile {
-        mode: mode(&root.join(&file.path)),
-        path: file.path,
-        digest: file.digest,
-        size: file.size,
-    };
-    Ok(found.into_iter().map(kept).collect())
-}
-
-fn mode(path: &std::path::Path) -> u32 {
-    use std::os::unix::fs::PermissionsExt as _;
-    std::fs::metadata(path).map_or(0o644, |found| found.permissions().mode() & 0o7777)
+    files::cached(&run.session.root, globs, |path| blobs.put_file(path))
 }
 
 async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Option<T> {

@@ -212,9 +212,7 @@ async fn artifacts(run: &Arc<Ongoing>, step: &Step) -> Result<Vec<Artifact>, Una
     let (run, globs) = (Arc::clone(run), step.artifacts.clone());
     let collect = move || {
         let blobs = run.session.store.blobs();
-        files::collect(&run.session.root, &globs, &mut |path| {
-            blobs.put_file(path).map_err(std::io::Error::other)
-        })
+        files::artifacts(&run.session.root, &globs, |path| blobs.put_file(path))
     };
     match tokio::task::spawn_blocking(collect).await {
         Ok(found) => found,

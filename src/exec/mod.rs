@@ -23,6 +23,7 @@ pub mod shell;
 pub mod supervise;
 pub mod wait;
 
+mod head;
 mod mask_seam;
 mod stop;
 mod unable;

@@ -116,9 +116,10 @@ impl Process {
         self.signal(Signal::KILL);
     }
 
-    /// Whether some process of the group is left.
+    /// Whether some process of the group lives. What nobody has reaped yet does not: in a
+    /// container that may take for ever.
     pub fn has_group(&self) -> bool {
-        rustix::process::test_kill_process_group(self.group).is_ok()
+        rustix::process::test_kill_process_group(self.group).is_ok() && has_living(self.id())
     }
 
     /// Nothing of it needs to be killed any more.
@@ -138,6 +139,29 @@ impl Drop for Process {
             self.kill();
         }
     }
+}
+
+/// Looks through the processes of the machine for a living one of a group; where they cannot be
+/// seen, there may be one.
+fn has_living(group: i32) -> bool {
+    let Ok(processes) = std::fs::read_dir("/proc") else {
+        return true;
+    };
+    processes.flatten().any(|process| {
+        let stat = std::fs::read(process.path().join("stat")).unwrap_or_default();
+        is_living(&String::from_utf8_lossy(&stat), group)
+    })
+}
+
+/// Whether a line of `/proc/<id>/stat`, `id (name) state parent group …`, tells of a living
+/// process of a group. The name may contain anything.
+fn is_living(stat: &str, group: i32) -> bool {
+    let Some((_, rest)) = stat.rsplit_once(')') else {
+        return false;
+    };
+    let mut fields = rest.split_whitespace();
+    let living = !matches!(fields.next(), None | Some("Z" | "X"));
+    living && fields.nth(1) == Some(group.to_string().as_str())
 }
 
 /// Says why a program could not be started.

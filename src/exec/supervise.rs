@@ -21,7 +21,7 @@ const AFTER_END: Duration = Duration::from_millis(200);
 const AFTER_KILL: Duration = Duration::from_secs(5);
 
 /// How often a group is looked at that was asked to end.
-const LOOK: Duration = Duration::from_millis(10);
+const LOOK: Duration = Duration::from_millis(20);
 
 /// Silence after which the beginning of a line is shown.
 const QUIET: Duration = Duration::from_millis(200);

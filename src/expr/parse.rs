@@ -36,6 +36,15 @@ impl Expr {
         }
     }
 
+    /// An expression that always has this value.
+    pub fn of_value(value: Value) -> Self {
+        Self {
+            source: value.to_string().into(),
+            refs: [].into(),
+            root: Arc::new(Node::Const(value)),
+        }
+    }
+
     /// The text as written.
     pub fn source(&self) -> &str {
         &self.source

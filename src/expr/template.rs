@@ -48,6 +48,13 @@ impl Template {
         }
     }
 
+    /// A template that always has this value.
+    pub fn of_value(value: Value) -> Self {
+        let expr = Expr::of_value(value);
+        let source = expr.source().to_owned();
+        Self::of(&source, vec![Piece::Value(expr)])
+    }
+
     /// A template without expressions.
     pub fn literal(text: &str) -> Self {
         Self::of(text, vec![Piece::Text(text.into())])

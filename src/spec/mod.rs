@@ -3,7 +3,7 @@
 //! [`load`] reads a file and all that it uses: the front matter becomes a spanned tree
 //! ([`yaml`]), the tree becomes declarations ([`ast`]), and the body's sections are given to the
 //! steps they are about. What is wrong is collected in the [`Loaded`], to which `check` adds.
-//! Lowering makes the model of it.
+//! [`lower`] makes the model of it.
 //!
 //! **Invariant:** any bytes can be loaded: never a panic, time and memory bounded.
 
@@ -18,10 +18,12 @@ mod document;
 mod files;
 mod load;
 mod loaded;
+mod lower;
 mod path;
 mod text_part;
 
 pub use files::{Disk, Files, MAX_FILE, Memory, Unreadable};
 pub use load::{MAX_FILES, MAX_USES, load};
 pub use loaded::Loaded;
+pub use lower::{Defaults, NotLowered, lower};
 pub use text_part::part;

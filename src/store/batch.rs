@@ -1,6 +1,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::digest::Digest;
 use crate::machine::Event;
 use crate::model::Object;
 use crate::name::{PlanId, RunId};
@@ -43,4 +44,27 @@ pub struct NewRun {
 pub struct Appended {
     /// The number of the last event of the run.
     pub last: u64,
+}
+
+/// A run's first row of the log, number 0: what [`NewRun`] says, with texts by their digests.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) struct Recorded {
+    /// When; named as in an event.
+    pub at: Moment,
+    /// Its id.
+    pub run: RunId,
+    /// Its plan.
+    pub plan: PlanId,
+    /// The path of its spec.
+    pub path: String,
+    /// Its parameters.
+    pub params: Object,
+    /// The run and the attempt that it is nested in.
+    pub parent: Option<(RunId, String)>,
+    /// The run that it repeats.
+    pub retry_of: Option<RunId>,
+    /// The texts that it runs by.
+    pub sources: Vec<(String, Digest)>,
+    /// The configuration that it runs under.
+    pub config: Value,
 }

@@ -75,16 +75,6 @@ pub enum StoreError {
     /// A run was recorded twice.
     #[error("run {0} is recorded already")]
     KnownRun(RunId),
-    /// A row cannot be read as what it was written as.
-    #[error("{what} of run {run} cannot be read: {cause}")]
-    Row {
-        /// The run.
-        run: RunId,
-        /// What of it.
-        what: String,
-        /// What is wrong.
-        cause: String,
-    },
     /// A stored file does not have the content that its name says.
     #[error("the stored file {} was altered", .0.display())]
     Altered(PathBuf),
@@ -112,7 +102,7 @@ impl StoreError {
             Self::NotADatabase(_) | Self::Foreign(_) => {
                 "move the file away, or put the state elsewhere with --state"
             }
-            Self::Corrupt { .. } | Self::Row { .. } => {
+            Self::Corrupt { .. } => {
                 "restore the state folder from a copy, or move it away to begin anew"
             }
             Self::Changed { .. } => "use the wf that made it, or move the state folder away",
@@ -144,6 +134,9 @@ impl StoreError {
     pub(super) fn sqlite(path: &Path, error: &rusqlite::Error) -> Self {
         let path = path.to_path_buf();
         let cause = error.to_string();
+        if let rusqlite::Error::FromSqlConversionFailure(..) = error {
+            return Self::Corrupt { path, cause };
+        }
         match error.sqlite_error_code() {
             Some(ErrorCode::NotADatabase) => Self::NotADatabase(path),
             Some(ErrorCode::DatabaseCorrupt) => Self::Corrupt { path, cause },

@@ -8,23 +8,39 @@
 //! tables beside them are projections that can be rebuilt from them.
 //! **Invariant:** only this module opens the database.
 
+mod append;
 mod batch;
 mod blobs;
 mod cache;
 mod chain;
+mod column;
+mod connect;
 mod error;
 mod fence;
 mod find;
+#[cfg(test)]
+mod fixture;
 mod folder;
+mod holder;
+mod log;
+mod migrate;
+mod process;
+mod project;
 mod prune;
+mod queue;
 mod reader;
+mod rebuild;
+mod rows;
 #[expect(
     clippy::module_inception,
     reason = "the module is named after its handle"
 )]
 mod store;
+#[cfg(test)]
+mod tests;
 mod ticket;
 mod view;
+mod writer;
 
 pub use batch::{Appended, Batch, NewRun};
 pub use blobs::Blobs;

@@ -3,7 +3,7 @@ use crate::expr::{Expr, Template};
 use crate::model::OnFailure;
 use crate::name::{EnvName, Name, PlanId};
 use crate::source::Spanned;
-use crate::spec::decode::{Entries, Period, record};
+use crate::spec::decode::{Argument, Entries, Period, record};
 
 record! {
     /// A dag: pure wiring of plans.
@@ -43,7 +43,7 @@ record! {
         /// The path of the plan's file, relative to this one.
         expected uses: Spanned<String>,
         /// The parameters of the plan.
-        default with: Entries<Name, Spanned<Template>>,
+        default with: Entries<Name, Spanned<Argument>>,
         /// The nodes that must end first.
         default depends_on: Vec<Spanned<Name>>,
         /// An expression that decides whether to run at all.

@@ -4,7 +4,9 @@ use crate::expr::{Expr, Template};
 use crate::model::{OnError, Schema};
 use crate::name::{EnvName, Name};
 use crate::source::Spanned;
-use crate::spec::decode::{Decoder, Entries, Fields, Glob, Period, RelPath, record, words};
+use crate::spec::decode::{
+    Argument, Decoder, Entries, Fields, Glob, Period, RelPath, record, words,
+};
 
 record! {
     /// One unit of work. It has exactly one of `run`, `exec`, `http`, `uses` and `wait`; without
@@ -33,7 +35,7 @@ record! {
         /// Another plan, as a nested run: the path of its file, relative to this one.
         optional uses: Box<Spanned<String>>,
         /// The parameters of the plan it uses.
-        default with: Entries<Name, Spanned<Template>>,
+        default with: Entries<Name, Spanned<Argument>>,
         /// Something to wait for.
         optional wait: Box<Spanned<Wait>>,
         /// The shell that reads the script: `sh` if absent.

@@ -3,6 +3,7 @@
 //! `record!` makes, from one declaration of a mapping's keys, the type, its [`Decode`] and its
 //! JSON Schema, so that the three cannot drift apart. `words!` does the same for a choice of words.
 
+mod argument;
 mod basic;
 mod contract;
 mod decoder;
@@ -15,6 +16,7 @@ mod record;
 mod text;
 mod words;
 
+pub use argument::Argument;
 pub use basic::OneOrMany;
 pub use decoder::{Decode, Decoder};
 pub use entries::{Entries, Key};

@@ -52,9 +52,9 @@ fn rel_path(text: &str) -> Result<RelPath, String> {
 }
 
 fn json_path(text: &str) -> Result<JsonPath, String> {
-    match serde_json_path::JsonPath::parse(text) {
+    match crate::model::JsonPath::parse(text) {
         Ok(_) => Ok(JsonPath(text.into())),
-        Err(bad) => Err(format!("this is not a JSON path: {}", bad.message())),
+        Err(bad) => Err(bad.to_string()),
     }
 }
 

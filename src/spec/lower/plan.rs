@@ -1,0 +1,168 @@
+use std::sync::Arc;
+
+use super::check::{checks, env};
+use super::step::{Siblings, step};
+use crate::model::{
+    BadPlan, OnFailure, Param, Parts, Plan, PlanOutput, Policy, Retry, Secret, SecretSource, Step,
+    StepIx,
+};
+use crate::spec::Loaded;
+use crate::spec::ast::{self, SecretFrom};
+
+/// What holds where a plan says nothing: the workspace's configuration.
+#[derive(Clone, Debug)]
+pub struct Defaults {
+    /// How steps share the machine and what a failure does.
+    pub policy: Policy,
+    /// When a failed attempt is followed by another.
+    pub retry: Retry,
+}
+
+/// Why there is no model of a file.
+#[derive(Debug, thiserror::Error)]
+pub enum NotLowered {
+    /// The file has errors, and they have been reported.
+    #[error("the file has errors")]
+    Broken,
+    /// The checks let through what is no plan.
+    #[error("the checks have missed a mistake: {0}")]
+    Unsound(#[from] BadPlan),
+}
+
+/// Makes the model of a file and of all it uses. Only files without errors have one.
+pub fn lower(loaded: &Loaded, defaults: &Defaults) -> Result<Arc<Plan>, NotLowered> {
+    if loaded.has_errors() {
+        return Err(NotLowered::Broken);
+    }
+    let mut lowering = Lowering {
+        loaded,
+        defaults,
+        done: vec![None; loaded.plans.len()],
+    };
+    lowering.file(0)
+}
+
+pub(super) struct Lowering<'l> {
+    loaded: &'l Loaded,
+    pub(super) defaults: &'l Defaults,
+    done: Vec<Option<Arc<Plan>>>,
+}
+
+impl Lowering<'_> {
+    /// The model of a file, made once. Loading has bounded how deep files use each other.
+    fn file(&mut self, file: usize) -> Result<Arc<Plan>, NotLowered> {
+        if let Some(Some(done)) = self.done.get(file) {
+            return Ok(Arc::clone(done));
+        }
+        let written = self.loaded.plans.get(file).and_then(Option::as_ref);
+        let plan = Plan::new(self.parts(written.ok_or(NotLowered::Broken)?, file)?)?;
+        if let Some(slot) = self.done.get_mut(file) {
+            *slot = Some(Arc::clone(&plan));
+        }
+        Ok(plan)
+    }
+
+    /// The model and the path of the file that a step uses.
+    pub(super) fn used(
+        &mut self,
+        file: usize,
+        step: &ast::Step,
+    ) -> Result<(Arc<Plan>, String), NotLowered> {
+        let used = self.loaded.used(file, step).ok_or(NotLowered::Broken)?;
+        let path = self
+            .loaded
+            .sources
+            .get(used)
+            .map(|source| source.path().to_owned());
+        Ok((self.file(used)?, path.unwrap_or_default()))
+    }
+
+    fn parts(&mut self, plan: &ast::Plan, file: usize) -> Result<Parts, NotLowered> {
+        let id = plan.id.as_ref().ok_or(NotLowered::Broken)?;
+        Ok(Parts {
+            id: id.value.clone(),
+            title: plan.title.clone(),
+            params: params(plan),
+            env: env(&plan.env),
+            secrets: plan
+                .secrets
+                .iter()
+                .map(|(name, from)| secret(name, from))
+                .collect(),
+            policy: policy(plan.policy.as_ref(), &self.defaults.policy),
+            timeout: plan.timeout.as_ref().map(|period| period.value.0),
+            steps: self.steps(plan, file)?,
+            main: plan.steps().len(),
+            verify: checks(&plan.verify),
+            outputs: outputs(plan),
+            briefing: briefing(plan),
+        })
+    }
+
+    fn steps(&mut self, plan: &ast::Plan, file: usize) -> Result<Vec<Step>, NotLowered> {
+        let places = plan.all_steps().zip(0..);
+        let among = Siblings {
+            file,
+            places: places
+                .map(|(step, ix)| (&step.id.value, StepIx(ix)))
+                .collect(),
+        };
+        plan.all_steps()
+            .map(|written| step(written, &among, self))
+            .collect()
+    }
+}
+
+fn params(plan: &ast::Plan) -> Vec<Param> {
+    let declared = plan.params.iter();
+    declared
+        .map(|(name, param)| Param {
+            name: name.value.clone(),
+            schema: param.schema.clone(),
+            default: param.default.as_ref().map(|value| value.value.clone()),
+            description: param.description.clone(),
+        })
+        .collect()
+}
+
+fn secret(name: &crate::source::Spanned<crate::name::EnvName>, from: &ast::Secret) -> Secret {
+    let source = match from.from.value {
+        SecretFrom::Env => SecretSource::Env(from.name.clone().unwrap_or_default()),
+        SecretFrom::File => SecretSource::File(from.path.clone().unwrap_or_default()),
+        SecretFrom::Command => SecretSource::Command(from.run.clone().unwrap_or_default()),
+    };
+    Secret {
+        name: name.value.clone(),
+        source,
+    }
+}
+
+/// What a plan says of its policy, completed by the workspace's.
+fn policy(said: Option<&ast::Policy>, defaults: &Policy) -> Policy {
+    let max_parallel = said.and_then(|policy| Some(policy.max_parallel.as_ref()?.value));
+    let on_failure: Option<OnFailure> = said.and_then(|policy| policy.on_failure);
+    let grace = said.and_then(|policy| Some(policy.grace?.0));
+    Policy {
+        max_parallel: max_parallel.unwrap_or(defaults.max_parallel),
+        on_failure: on_failure.unwrap_or(defaults.on_failure),
+        grace: grace.unwrap_or(defaults.grace),
+    }
+}
+
+fn outputs(plan: &ast::Plan) -> Vec<PlanOutput> {
+    let declared = plan.outputs.iter();
+    declared
+        .map(|(name, output)| PlanOutput {
+            name: name.value.clone(),
+            schema: output.schema.clone(),
+            value: output.value.value.value.clone(),
+        })
+        .collect()
+}
+
+/// The description, then the prose that belongs to no step.
+fn briefing(plan: &ast::Plan) -> String {
+    let parts = [plan.description.as_deref().unwrap_or(""), &plan.briefing];
+    let parts: Vec<_> = parts.into_iter().filter(|part| !part.is_empty()).collect();
+    parts.join("\n\n")
+}

@@ -1,0 +1,158 @@
+use std::collections::HashMap;
+
+use super::check::{checks, env, script};
+use super::matrix::combinations;
+use super::plan::{Lowering, NotLowered};
+use crate::model::{Cache, Fan, Http, Output, Retry, Step, StepIx, Uses, Wait, Work};
+use crate::name::Name;
+use crate::source::Spanned;
+use crate::spec::ast;
+use crate::spec::decode::Glob;
+
+/// The file a step stands in and where its siblings are.
+pub(super) struct Siblings<'l> {
+    pub(super) file: usize,
+    pub(super) places: HashMap<&'l Name, StepIx>,
+}
+
+pub(super) fn step(
+    step: &ast::Step,
+    among: &Siblings<'_>,
+    lowering: &mut Lowering<'_>,
+) -> Result<Step, NotLowered> {
+    let mut depends_on = Vec::with_capacity(step.depends_on.len());
+    for name in &step.depends_on {
+        let ix = *among.places.get(&name.value).ok_or(NotLowered::Broken)?;
+        if !depends_on.contains(&ix) {
+            depends_on.push(ix);
+        }
+    }
+    Ok(Step {
+        id: step.id.value.clone(),
+        title: step.title.clone(),
+        depends_on,
+        when: step.when.as_ref().map(|when| when.value.clone()),
+        fan: fan(step),
+        max_parallel: step.max_parallel.as_ref().map(|limit| limit.value),
+        work: work(step, among.file, lowering)?,
+        env: env(&step.env),
+        cwd: step.cwd.as_ref().map(|path| path.value.0.clone()),
+        timeout: step.timeout.as_ref().map(|period| period.value.0),
+        queue_timeout: step.queue_timeout.as_ref().map(|period| period.value.0),
+        retry: retry(step.retry.as_deref(), &lowering.defaults.retry),
+        idempotent: step.idempotent,
+        verify: checks(&step.verify),
+        outputs: outputs(step),
+        artifacts: globs(&step.artifacts),
+        cache: step.cache.as_ref().map(|cache| Cache {
+            inputs: globs(&cache.inputs),
+            outputs: globs(&cache.outputs),
+        }),
+        concurrency: step.concurrency.as_ref().map(|lock| lock.value.clone()),
+        on_error: step.on_error,
+        briefing: step.briefing.as_ref().map(ToString::to_string),
+    })
+}
+
+fn fan(step: &ast::Step) -> Fan {
+    match (&step.for_each, &step.matrix) {
+        (Some(each), _) => match &each.value {
+            ast::ForEach::List(items) => Fan::List(items.clone()),
+            ast::ForEach::Computed(expr) => Fan::Each(expr.clone()),
+        },
+        (None, Some(matrix)) => Fan::Matrix(combinations(matrix)),
+        (None, None) => Fan::Once,
+    }
+}
+
+fn work(step: &ast::Step, file: usize, lowering: &mut Lowering<'_>) -> Result<Work, NotLowered> {
+    if let Some(text) = &step.run {
+        return Ok(Work::Run(script(&text.value, step.shell.as_deref())));
+    }
+    if let Some(argv) = &step.exec {
+        let argv = argv.iter().map(|part| part.value.clone()).collect();
+        return Ok(Work::Exec(argv));
+    }
+    if let Some(request) = &step.http {
+        return Ok(Work::Http(Box::new(http(request))));
+    }
+    if let Some(wait) = &step.wait {
+        return wait_for(wait).map(Work::Wait).ok_or(NotLowered::Broken);
+    }
+    let (plan, path) = lowering.used(file, step)?;
+    let with = step.with.iter();
+    Ok(Work::Uses(Box::new(Uses {
+        plan,
+        path,
+        with: with
+            .map(|(name, value)| (name.value.clone(), value.value.0.clone()))
+            .collect(),
+    })))
+}
+
+fn http(http: &ast::Http) -> Http {
+    let headers = http.headers.iter();
+    let outputs = http.outputs.iter();
+    Http {
+        method: http.method.unwrap_or_default().as_str().to_owned(),
+        url: http.url.value.clone(),
+        headers: headers
+            .map(|(name, value)| (name.value.clone(), value.clone()))
+            .collect(),
+        body: http.body.clone(),
+        expect: http
+            .expect
+            .as_ref()
+            .map(|expect| expect.status.0.clone())
+            .unwrap_or_default(),
+        outputs: outputs
+            .map(|(name, path)| (name.value.clone(), path.value.0.clone()))
+            .collect(),
+    }
+}
+
+fn wait_for(wait: &ast::Wait) -> Option<Wait> {
+    let duration = wait.duration.map(|period| Wait::For(period.0));
+    let until = || wait.until.map(Wait::Until);
+    let file = || {
+        wait.file
+            .as_ref()
+            .map(|file| Wait::File(file.value.clone()))
+    };
+    duration.or_else(until).or_else(file)
+}
+
+/// What a step says of its retry, completed by the workspace's defaults.
+pub(super) fn retry(said: Option<&ast::Retry>, defaults: &Retry) -> Retry {
+    let Some(said) = said else {
+        return defaults.clone();
+    };
+    Retry {
+        max: said.max,
+        backoff: said.backoff.map_or(defaults.backoff, |period| period.0),
+        factor: said
+            .factor
+            .as_ref()
+            .map_or(defaults.factor, |factor| factor.value),
+        max_delay: said.max_delay.map_or(defaults.max_delay, |period| period.0),
+        jitter: said
+            .jitter
+            .as_ref()
+            .map_or(defaults.jitter, |jitter| jitter.value),
+        on: said.on.clone().unwrap_or_else(|| defaults.on.clone()),
+    }
+}
+
+fn outputs(step: &ast::Step) -> Vec<Output> {
+    let declared = step.outputs.iter();
+    declared
+        .map(|(name, schema)| Output {
+            name: name.value.clone(),
+            schema: schema.clone(),
+        })
+        .collect()
+}
+
+fn globs(globs: &[Spanned<Glob>]) -> Vec<String> {
+    globs.iter().map(|glob| glob.value.0.clone()).collect()
+}

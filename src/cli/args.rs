@@ -34,7 +34,12 @@ be read · 70 a bug in wf · 130 interrupted or cancelled";
 #[derive(Args, Clone, Debug)]
 pub struct Global {
     /// The folder that holds the state, instead of .wf in the workspace
-    #[arg(long, value_name = "DIR", global = true, help_heading = "Global options")]
+    #[arg(
+        long,
+        value_name = "DIR",
+        global = true,
+        help_heading = "Global options"
+    )]
     pub state: Option<PathBuf>,
     /// When to use colours
     #[arg(

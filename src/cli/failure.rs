@@ -2,9 +2,13 @@ use std::fmt::Write as _;
 use std::io;
 
 use super::Exit;
+use crate::engine::EngineError;
 use crate::model::BadParams;
 use crate::report::{BAD, NAME, paint};
 use crate::store::{FindError, StoreError};
+
+/// What to do about a mistake in `wf`.
+pub const REPORT: &str = "please report this, with what you did and what `wf doctor` says";
 
 /// Why a command ends without having done what was asked.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -89,6 +93,18 @@ impl From<FindError> for Failure {
                 let among: Vec<&str> = ambiguous.among.iter().map(|run| run.as_str()).collect();
                 failure.hint(format!("give more of it: {}", among.join(", ")))
             }
+        }
+    }
+}
+
+impl From<EngineError> for Failure {
+    fn from(error: EngineError) -> Self {
+        match error {
+            EngineError::Store(error) => error.into(),
+            EngineError::Stuck => Self::new(Exit::Bug, error.to_string()).hint(REPORT),
+            EngineError::Logic(_) => Self::new(Exit::State, error.to_string())
+                .hint("resume it with the wf that began it, or begin it again with wf retry"),
+            EngineError::System { .. } => Self::new(Exit::State, error.to_string()),
         }
     }
 }

@@ -6,18 +6,32 @@
 //!
 //! Start at [`main`]; one file a command in `commands`.
 
+mod args;
+mod collect;
+mod commands;
 mod env;
+mod execute;
 mod exit;
 mod failure;
+mod load;
 mod log_lines;
+mod params;
 mod record;
+mod same;
+mod settings;
+mod start;
 mod subject;
+mod ui;
 mod which;
 mod workspace;
 
-pub use env::Env;
 pub use exit::Exit;
-pub use failure::Failure;
+pub use start::main;
+
+use env::Env;
+use failure::Failure;
 use record::load_record;
 use subject::{Spot, Subject};
+use ui::Ui;
+use which::RunArg;
 use workspace::{Workspace, normal, relative};

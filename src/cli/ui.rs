@@ -1,9 +1,10 @@
 use std::io::{self, Write};
+use std::path::{Path, PathBuf};
 
 use anstream::{AutoStream, ColorChoice};
 
 use super::args::{Global, When};
-use super::{Env, Failure};
+use super::{Env, Failure, Workspace};
 use crate::report::follow::Volume;
 
 /// Where a command speaks: answers go to standard output, everything about how it came to them
@@ -14,6 +15,7 @@ pub struct Ui {
     /// How much is told.
     pub volume: Volume,
     color: When,
+    state: Option<PathBuf>,
 }
 
 impl Ui {
@@ -28,7 +30,18 @@ impl Ui {
             env,
             volume,
             color: global.color,
+            state: global.state.clone(),
         }
+    }
+
+    /// The workspace of the current folder.
+    pub fn workspace(&self) -> Workspace {
+        self.workspace_of(self.env.cwd())
+    }
+
+    /// The workspace of a folder.
+    pub fn workspace_of(&self, dir: &Path) -> Workspace {
+        Workspace::find(dir, self.state.as_deref(), self.env.cwd())
     }
 
     /// Standard output; takes colour away where it is not wanted.

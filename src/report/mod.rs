@@ -14,6 +14,7 @@
 
 pub mod draw;
 pub mod follow;
+mod forecast;
 mod lines;
 pub mod mistakes;
 mod paint;
@@ -22,6 +23,7 @@ mod table;
 mod units;
 mod words;
 
+pub use forecast::{Forecast, Foreseen};
 pub use paint::{BAD, BOLD, DIM, GOOD, NAME, WARN, paint, plain};
 pub use table::{Align, Table};
 pub use units::{elapsed, first_line, fit, moment, plural, size};

@@ -23,7 +23,11 @@ pub fn run(ui: &Ui, args: &CancelArgs) -> Result<Exit, Failure> {
         run = above;
     }
     if let RunState::Ended(outcome) = reader.run(&run)?.state {
-        let message = format!("run {} has ended already: {}", run.short(), outcome.as_str());
+        let message = format!(
+            "run {} has ended already: {}",
+            run.short(),
+            outcome.as_str()
+        );
         return Err(Failure::new(Exit::Usage, message));
     }
     let owner = reader.owner(&run)?;
@@ -31,7 +35,10 @@ pub fn run(ui: &Ui, args: &CancelArgs) -> Result<Exit, Failure> {
     match owner {
         Some(Owner { pid, alive: true }) => {
             signal(pid)?;
-            ui.note(&format!("run {} was told to end (process {pid})\n", run.short()));
+            ui.note(&format!(
+                "run {} was told to end (process {pid})\n",
+                run.short()
+            ));
             Ok(Exit::Ok)
         }
         _ => resume::cancel_dead(ui, &run),

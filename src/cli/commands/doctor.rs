@@ -36,12 +36,19 @@ enum Health {
 /// Looks at everything.
 pub fn run(ui: &Ui, args: &DoctorArgs) -> Result<Exit, Failure> {
     let mut findings = vec![
-        good("wf", format!("{} for {}", env!("CARGO_PKG_VERSION"), std::env::consts::OS)),
+        good(
+            "wf",
+            format!("{} for {}", env!("CARGO_PKG_VERSION"), std::env::consts::OS),
+        ),
         workspace(ui),
         configuration(ui),
         state(ui),
     ];
-    for (name, need) in [("sh", Health::Bad), ("bash", Health::Weak), ("git", Health::Weak)] {
+    for (name, need) in [
+        ("sh", Health::Bad),
+        ("bash", Health::Weak),
+        ("git", Health::Weak),
+    ] {
         findings.push(program(ui, name, need));
     }
     findings.push(Finding {
@@ -58,7 +65,11 @@ pub fn run(ui: &Ui, args: &DoctorArgs) -> Result<Exit, Failure> {
         ui.print(&findings.iter().map(line).collect::<String>())?;
     }
     let worst = findings.iter().map(|finding| finding.health).max();
-    Ok(if worst == Some(Health::Bad) { Exit::State } else { Exit::Ok })
+    Ok(if worst == Some(Health::Bad) {
+        Exit::State
+    } else {
+        Exit::Ok
+    })
 }
 
 fn line(finding: &Finding) -> String {
@@ -68,7 +79,11 @@ fn line(finding: &Finding) -> String {
         Health::Bad => (BAD, "bad"),
     };
     let name = paint(DIM, &format!("{:<13}", finding.name));
-    format!("{} {name} {}\n", paint(style, &format!("{mark:>4}")), finding.found)
+    format!(
+        "{} {name} {}\n",
+        paint(style, &format!("{mark:>4}")),
+        finding.found
+    )
 }
 
 fn good(name: &'static str, found: impl Into<String>) -> Finding {
@@ -104,7 +119,10 @@ fn state(ui: &Ui) -> Finding {
     let dir = ui.workspace().state;
     let shown = relative(&dir, ui.env.cwd());
     let (health, found) = match health(&dir) {
-        Ok(Ok(events)) => (Health::Good, format!("{shown} · {events} events, none altered")),
+        Ok(Ok(events)) => (
+            Health::Good,
+            format!("{shown} · {events} events, none altered"),
+        ),
         Ok(Err(broken)) => (Health::Bad, format!("{shown} · {broken}")),
         Err(StoreError::NoState(_)) => (Health::Good, format!("{shown} · nothing was run yet")),
         Err(error) => (Health::Bad, format!("{error} · {}", error.remedy())),

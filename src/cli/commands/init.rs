@@ -79,10 +79,17 @@ fn add_line(path: &Path, line: &str) -> std::io::Result<Done> {
         }
         Err(error) => return Err(error),
     };
-    if old.split(|byte| *byte == b'\n').any(|own| own.trim_ascii() == line.as_bytes()) {
+    if old
+        .split(|byte| *byte == b'\n')
+        .any(|own| own.trim_ascii() == line.as_bytes())
+    {
         return Ok(Done::Kept);
     }
-    let gap = if old.is_empty() || old.ends_with(b"\n") { "" } else { "\n" };
+    let gap = if old.is_empty() || old.ends_with(b"\n") {
+        ""
+    } else {
+        "\n"
+    };
     let mut file = OpenOptions::new().append(true).open(path)?;
     write!(file, "{gap}{line}\n").map(|()| Done::Added)
 }

@@ -48,7 +48,9 @@ pub fn run(ui: &Ui, args: &LogsArgs) -> Result<Exit, Failure> {
     let state = ui.workspace().state;
     let reader = Reader::open(&state)?;
     let (run, subject) = args.step.resolve(&reader)?;
-    let found = subject.map(|subject| find(run.clone(), &subject, &reader)).transpose()?;
+    let found = subject
+        .map(|subject| find(run.clone(), &subject, &reader))
+        .transpose()?;
     let run = found.as_ref().map_or(run, |found| found.run.clone());
     let view = View {
         ui,
@@ -58,7 +60,11 @@ pub fn run(ui: &Ui, args: &LogsArgs) -> Result<Exit, Failure> {
         run,
         found,
     };
-    if args.follow { view.follow()? } else { view.print()? }
+    if args.follow {
+        view.follow()?
+    } else {
+        view.print()?
+    }
     Ok(Exit::Ok)
 }
 
@@ -91,7 +97,10 @@ impl View<'_> {
         let Some(found) = &self.found else {
             return Ok(all.iter().map(attempt).collect());
         };
-        let own = all.iter().filter(|row| is_of(row, &found.place)).map(attempt);
+        let own = all
+            .iter()
+            .filter(|row| is_of(row, &found.place))
+            .map(attempt);
         let chosen = match found.attempt {
             Some(n) => own.filter(|attempt| attempt.attempt == n).collect(),
             None if found.place.item.is_none() => last_of_each(own.collect()),
@@ -108,7 +117,8 @@ impl View<'_> {
         let headed = attempts.len() > 1 || self.found.is_none();
         for attempt in &attempts {
             if headed {
-                self.ui.print(&format!("{}\n", paint(DIM, &format!("── {attempt}"))))?;
+                self.ui
+                    .print(&format!("{}\n", paint(DIM, &format!("── {attempt}"))))?;
             }
             self.print_one(&log::path(&self.dir, attempt), headed)?;
         }
@@ -153,7 +163,10 @@ impl View<'_> {
             for attempt in self.attempts()? {
                 if open.iter().all(|(own, ..)| *own != attempt) {
                     let follower = Follower::new(log::path(&self.dir, &attempt));
-                    let named = self.found.as_ref().is_none_or(|found| found.place.item.is_none());
+                    let named = self
+                        .found
+                        .as_ref()
+                        .is_none_or(|found| found.place.item.is_none());
                     let several = named && (self.found.is_none() || attempt.place.item.is_some());
                     let prefix = several.then(|| attempt.place.to_string());
                     open.push((attempt, follower, LogLines::new(self.form(prefix))));
@@ -181,7 +194,10 @@ impl View<'_> {
         if row.state != RunState::Running {
             return Ok(true);
         }
-        let alive = self.reader.owner(&self.run)?.is_some_and(|owner| owner.alive);
+        let alive = self
+            .reader
+            .owner(&self.run)?
+            .is_some_and(|owner| owner.alive);
         let Some(found) = &self.found else {
             return Ok(!alive && row.parent.is_none());
         };
@@ -229,7 +245,10 @@ fn last_of_each(attempts: Vec<Attempt>) -> Vec<Attempt> {
     last
 }
 
-#[expect(clippy::needless_pass_by_value, reason = "it is used where errors are mapped")]
+#[expect(
+    clippy::needless_pass_by_value,
+    reason = "it is used where errors are mapped"
+)]
 fn unreadable(error: std::io::Error) -> Failure {
     Failure::new(Exit::State, format!("the log cannot be read: {error}"))
 }

@@ -30,7 +30,11 @@ pub fn run(ui: &Ui, args: &WhyArgs) -> Result<Exit, Failure> {
     let record = crate::cli::load_record(&reader, &found.run)?;
     let plan = load::recorded(ui, &reader, &found.run)?;
     if plan.find(found.place.step.as_str()).is_none() {
-        let message = format!("the plan `{}` has no step `{}`", plan.id(), found.place.step);
+        let message = format!(
+            "the plan `{}` has no step `{}`",
+            plan.id(),
+            found.place.step
+        );
         let steps = plan.steps().iter().map(|step| step.id.as_str());
         let near = crate::diag::nearest(found.place.step.as_str(), steps);
         let failure = Failure::new(Exit::Usage, message);

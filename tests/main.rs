@@ -1,8 +1,9 @@
 //! One binary for all integration tests.
 
-mod hostile;
+mod crash;
 mod layers;
 mod machine;
 mod schemas;
 mod spec;
+mod support;
 mod tidy;

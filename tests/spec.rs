@@ -16,13 +16,16 @@
 use std::fmt::Write as _;
 use std::{env, fs};
 
+use wf::check;
 use wf::diag::{Diagnostic, Severity};
 use wf::source::Source;
 use wf::spec::{self, Loaded, Memory};
 
 /// Finds all mistakes of a file and of those it uses.
 fn diagnose(files: &Memory, path: &str) -> Loaded {
-    spec::load(files, path)
+    let mut loaded = spec::load(files, path);
+    check::check(&mut loaded);
+    loaded
 }
 
 #[test]

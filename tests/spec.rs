@@ -214,7 +214,7 @@ impl Example {
             if let Some(help) = content.strip_prefix("= help: ") {
                 let last = example.drawn.last_mut().expect("a help follows a mistake");
                 last.help = Some(help.trim_end().to_owned());
-            } else if let Some(mark) = Mark::read(line, count) {
+            } else if let Some(mark) = Mark::read(line, count.max(1)) {
                 example.drawn.push(mark);
             } else {
                 example.text.push_str(line);

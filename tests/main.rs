@@ -1,7 +1,8 @@
 //! One binary for all integration tests.
 
-mod crash;
+mod hostile;
 mod layers;
 mod machine;
-mod support;
+mod schemas;
+mod spec;
 mod tidy;

@@ -1,1 +1,11 @@
-//! Not yet.
+//! `wf.yaml`, the workspace's configuration: optional and strict.
+//!
+//! **Invariant:** nothing here looks for the file or reads it; the face does.
+
+mod file;
+mod load;
+mod settings;
+
+pub use file::{ConfigFile, Durability, LogsFile, RetentionFile, Sandbox, Size};
+pub use load::load;
+pub use settings::{Config, Logs, Retention};

@@ -3,7 +3,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
 use crate::digest::Digest;
-use crate::exec::Mask;
+use crate::mask::Mask;
 use crate::exec::secret::Secrets;
 use crate::machine::Place;
 use crate::model::{Object, Plan};

@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
+use super::end::Final;
 use super::scope::{self, View};
 use super::state::{self, Doing, Live, Spot};
-use super::turn::Final;
 use super::{Effect, Fact, Item, Machine, Phase, StepState, Timer};
 use crate::digest::Digest;
 use crate::expr::Expr;
@@ -350,17 +350,15 @@ fn wait_end(work: &Work, timeout: Option<std::time::Duration>, now: Moment) -> O
     Some(timeout.map_or(over, |limit| over.min(now.after(limit))))
 }
 
-/// Gives each item a key that stays the same when the list changes around it: its text where it
-/// is one and short, else a digest; repeated values are numbered.
+/// Gives each item a key that stays the same when the list changes around it; repeated values
+/// are numbered.
 fn keyed(values: Vec<Value>) -> Vec<Item> {
     let mut seen = std::collections::BTreeMap::<String, u32>::new();
     let mut items = Vec::with_capacity(values.len());
     for value in values {
-        let base = match &value {
-            Value::String(text) if text.len() <= 64 && !text.is_empty() => text.clone(),
-            Value::Number(number) => number.to_string(),
-            other => Digest::of(other.to_string().as_bytes()).short(),
-        };
+        let base = readable(&value)
+            .filter(|key| (1..=64).contains(&key.len()))
+            .unwrap_or_else(|| Digest::of(value.to_string().as_bytes()).short());
         let times = seen.entry(base.clone()).or_default();
         *times += 1;
         let key = if *times == 1 {
@@ -371,4 +369,22 @@ fn keyed(values: Vec<Value>) -> Vec<Item> {
         items.push(Item { key, value });
     }
     items
+}
+
+/// A key that people can read: a plain value as it is, an object of plain values as `a=1,b=2`.
+fn readable(value: &Value) -> Option<String> {
+    match value {
+        Value::String(text) => Some(text.clone()),
+        Value::Number(number) => Some(number.to_string()),
+        Value::Bool(yes) => Some(yes.to_string()),
+        Value::Object(fields) => {
+            let pair = |(name, value): (&String, &Value)| match value {
+                Value::Object(_) | Value::Array(_) => None,
+                plain => Some(format!("{name}={}", readable(plain)?)),
+            };
+            let pairs: Option<Vec<String>> = fields.iter().map(pair).collect();
+            pairs.map(|pairs| pairs.join(","))
+        }
+        Value::Null | Value::Array(_) => None,
+    }
 }

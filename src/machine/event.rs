@@ -78,7 +78,7 @@ pub enum Fact {
         #[serde(flatten)]
         attempt: Attempt,
         /// How.
-        #[serde(flatten)]
+        #[serde(rename = "exit")]
         how: Exit,
         /// Whose fault a failure is.
         #[serde(default, skip_serializing_if = "Option::is_none")]

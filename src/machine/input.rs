@@ -93,7 +93,7 @@ pub struct Ended {
 
 /// How a piece of work ended.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
-#[serde(tag = "exit", rename_all = "snake_case")]
+#[serde(tag = "how", rename_all = "snake_case")]
 pub enum Exit {
     /// A process ended by itself; success is code 0.
     Code {

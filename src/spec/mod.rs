@@ -20,10 +20,12 @@ mod load;
 mod loaded;
 mod lower;
 mod path;
+mod schema;
 mod text_part;
 
 pub use files::{Disk, Files, MAX_FILE, Memory, Unreadable};
 pub use load::{MAX_FILES, MAX_USES, load};
 pub use loaded::Loaded;
 pub use lower::{Defaults, NotLowered, lower};
+pub use schema::{dag_schema, plan_schema, schema_of};
 pub use text_part::part;

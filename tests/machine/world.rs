@@ -187,6 +187,7 @@ pub struct World {
     pub now: i64,
     pub open: Vec<Effect>,
     pub events: Vec<Event>,
+    pub inputs: Vec<Input>,
     /// How many events each turn ended with.
     pub cuts: Vec<usize>,
     pub holder: Option<Place>,
@@ -199,6 +200,7 @@ impl World {
             now: 0,
             open: Vec::new(),
             events: Vec::new(),
+            inputs: Vec::new(),
             cuts: Vec::new(),
             holder: None,
         }
@@ -206,10 +208,12 @@ impl World {
 
     /// Gives the machine an input and keeps what follows.
     pub fn feed(&mut self, machine: &mut Machine, what: Happening) -> Vec<Event> {
-        let turn = machine.turn(Input {
+        let input = Input {
             at: Moment::from_millis(self.now),
             what,
-        });
+        };
+        self.inputs.push(input.clone());
+        let turn = machine.turn(input);
         self.take(turn)
     }
 
@@ -288,7 +292,12 @@ impl World {
 
     fn ended(&self, attempt: Attempt) -> Happening {
         let code = i32::from(fate(self.seed, &attempt) == Fate::Breaks);
-        ended(attempt, Exit::Code { code })
+        let outputs = json!({ "rows": 3, "size": attempt.attempt });
+        let mut happening = ended(attempt, Exit::Code { code });
+        if let Happening::Ended(ended) = &mut happening {
+            ended.outputs = outputs.as_object().cloned().unwrap();
+        }
+        happening
     }
 
     fn judged(&self, attempt: Option<Attempt>) -> Happening {

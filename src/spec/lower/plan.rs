@@ -18,6 +18,17 @@ pub struct Defaults {
     pub retry: Retry,
 }
 
+impl Defaults {
+    /// What a configuration says, completed by these.
+    #[must_use]
+    pub fn completing(&self, policy: Option<&ast::Policy>, retry: Option<&ast::Retry>) -> Self {
+        Self {
+            policy: completed(policy, &self.policy),
+            retry: super::step::retry(retry, &self.retry),
+        }
+    }
+}
+
 /// Why there is no model of a file.
 #[derive(Debug, thiserror::Error)]
 pub enum NotLowered {
@@ -89,7 +100,7 @@ impl Lowering<'_> {
                 .iter()
                 .map(|(name, from)| secret(name, from))
                 .collect(),
-            policy: policy(plan.policy.as_ref(), &self.defaults.policy),
+            policy: completed(plan.policy.as_ref(), &self.defaults.policy),
             timeout: plan.timeout.as_ref().map(|period| period.value.0),
             steps: self.steps(plan, file)?,
             main: plan.steps().len(),
@@ -138,7 +149,7 @@ fn secret(name: &crate::source::Spanned<crate::name::EnvName>, from: &ast::Secre
 }
 
 /// What a plan says of its policy, completed by the workspace's.
-fn policy(said: Option<&ast::Policy>, defaults: &Policy) -> Policy {
+fn completed(said: Option<&ast::Policy>, defaults: &Policy) -> Policy {
     let max_parallel = said.and_then(|policy| Some(policy.max_parallel.as_ref()?.value));
     let on_failure: Option<OnFailure> = said.and_then(|policy| policy.on_failure);
     let grace = said.and_then(|policy| Some(policy.grace?.0));

@@ -1,0 +1,101 @@
+use super::{Config, ConfigFile};
+use crate::diag::{Code, Diagnostic};
+use crate::source::{Source, Span};
+use crate::spec::decode::{Decode, Decoder, Mistakes};
+use crate::spec::yaml::{self, Yaml};
+
+/// Reads `wf.yaml`: the configuration as far as it can be used, and all that is wrong. An empty
+/// file says nothing and is right.
+pub fn load(source: &Source) -> (Config, Vec<Diagnostic>) {
+    let text = source.text();
+    let start = if text.starts_with('\u{feff}') { 3 } else { 0 };
+    let mut mistakes = Mistakes::default();
+    let tree = yaml::read(text, Span::new(start, text.len()), &mut mistakes);
+    let mut decoder = Decoder::new(text, mistakes);
+    let file = tree
+        .filter(|tree| tree.value != Yaml::Null)
+        .and_then(|tree| ConfigFile::decode(&tree, &mut decoder));
+    if let Some(file) = &file {
+        for pattern in &file.env_pass {
+            if globset::Glob::new(pattern).is_err() {
+                let message = format!("`{}` is not a pattern of names", pattern.value);
+                decoder.note(Diagnostic::new(Code::ValueWrong, pattern.span, message));
+            }
+        }
+    }
+    let config = file.map(Config::from).unwrap_or_default();
+    (config, decoder.into_mistakes().into_diagnostics())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::load;
+    use crate::config::{Config, Durability};
+    use crate::model::{Class, OnFailure};
+    use crate::source::Source;
+    use std::time::Duration;
+
+    fn check(text: &str, wrong: &[&str]) -> Config {
+        let source = Source::new("wf.yaml", text);
+        let (config, mistakes) = load(&source);
+        let found: Vec<_> = mistakes
+            .iter()
+            .map(|mistake| format!("{} {}", source.slice(mistake.span), mistake.code.as_str()))
+            .collect();
+        assert_eq!(found, wrong, "{text}");
+        config
+    }
+
+    #[test]
+    fn nothing_said_is_the_default() {
+        for text in ["", "# a comment\n", "{}", "\u{feff}"] {
+            let config = check(text, &[]);
+            assert_eq!(config.logs.max_bytes, 64 << 20);
+            assert_eq!(config.durability, Durability::Full);
+            assert!(config.defaults.policy.max_parallel > 0);
+        }
+    }
+
+    #[test]
+    fn everything_can_be_said() {
+        let text = "policy: {max_parallel: 2, on_failure: continue, grace: 1s}\n\
+                    retry: {max: 3, on: [environmental]}\ndurability: normal\nsandbox: off\n\
+                    logs: {max_bytes: 1MiB}\nretention: {max_age: 30d, max_runs: 7}\n\
+                    env_pass: [CI, GITHUB_*]\n";
+        let config = check(text, &[]);
+        let policy = &config.defaults.policy;
+        assert_eq!(policy.max_parallel, 2);
+        assert_eq!(policy.on_failure, OnFailure::Continue);
+        assert_eq!(policy.grace, Duration::from_secs(1));
+        assert_eq!(config.defaults.retry.max, 3);
+        assert_eq!(config.defaults.retry.on, [Class::Environmental]);
+        assert_eq!(config.durability, Durability::Normal);
+        assert_eq!(config.logs.max_bytes, 1 << 20);
+        assert_eq!(
+            config.retention.max_age,
+            Some(Duration::from_secs(30 * 86_400))
+        );
+        assert_eq!(config.retention.max_runs, Some(7));
+        assert_eq!(config.env_pass, ["CI", "GITHUB_*"]);
+    }
+
+    #[test]
+    fn every_mistake_is_told() {
+        let text = "polcy: {}\ndurability: ful\nsandbox: on\nlogs: {max_bytes: lots}\n\
+                    env_pass: ['[']\nretry: {backoff: 1s}\nretention: {max_age: 30}\n";
+        check(
+            text,
+            &[
+                "backoff spec/missing-key",
+                "ful spec/wrong-value",
+                "on spec/not-built-yet",
+                "lots spec/wrong-value",
+                "30 spec/wrong-type",
+                "polcy spec/unknown-key",
+                "[ spec/wrong-value",
+            ],
+        );
+        check("- a\n", &["- a spec/wrong-type"]);
+        check("a: [", &["[ yaml/syntax"]);
+    }
+}

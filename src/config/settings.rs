@@ -1,0 +1,88 @@
+use std::time::Duration;
+
+use super::{ConfigFile, Durability, LogsFile, RetentionFile, Sandbox};
+use crate::model::{OnFailure, Policy, Retry};
+use crate::spec::Defaults;
+
+/// The configuration of a workspace, complete.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// What holds where a plan says nothing.
+    pub defaults: Defaults,
+    /// What is safe when the machine loses power.
+    pub durability: Durability,
+    /// Where checks run.
+    pub sandbox: Sandbox,
+    /// What is kept of the output of attempts.
+    pub logs: Logs,
+    /// How long finished runs are kept.
+    pub retention: Retention,
+    /// Patterns of variables of the environment that every step sees.
+    pub env_pass: Vec<String>,
+}
+
+/// What is kept of the output of attempts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Logs {
+    /// How many bytes are kept of one attempt: its beginning and its end.
+    pub max_bytes: u64,
+}
+
+/// How long finished runs are kept.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Retention {
+    /// The age at which a finished run goes.
+    pub max_age: Option<Duration>,
+    /// How many finished runs are kept.
+    pub max_runs: Option<u32>,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        let processors = std::thread::available_parallelism().map_or(1, usize::from);
+        Self {
+            defaults: Defaults {
+                policy: Policy {
+                    max_parallel: u32::try_from(processors).unwrap_or(u32::MAX),
+                    on_failure: OnFailure::default(),
+                    grace: Duration::from_secs(10),
+                },
+                retry: Retry::default(),
+            },
+            durability: Durability::default(),
+            sandbox: Sandbox::default(),
+            logs: Logs {
+                max_bytes: 64 << 20,
+            },
+            retention: Retention::default(),
+            env_pass: Vec::new(),
+        }
+    }
+}
+
+impl From<ConfigFile> for Config {
+    /// What a file says, completed by the defaults.
+    fn from(file: ConfigFile) -> Self {
+        let plain = Self::default();
+        let logs = file.logs.unwrap_or(LogsFile { max_bytes: None });
+        let retention = file.retention.unwrap_or(RetentionFile {
+            max_age: None,
+            max_runs: None,
+        });
+        Self {
+            defaults: plain
+                .defaults
+                .completing(file.policy.as_ref(), file.retry.as_ref()),
+            durability: file.durability,
+            sandbox: file.sandbox,
+            logs: Logs {
+                max_bytes: logs.max_bytes.map_or(plain.logs.max_bytes, |size| size.0),
+            },
+            retention: Retention {
+                max_age: retention.max_age.map(|period| period.0),
+                max_runs: retention.max_runs,
+            },
+            env_pass: file.env_pass.into_iter().map(|glob| glob.value).collect(),
+        }
+    }
+}

@@ -1,0 +1,24 @@
+use schemars::generate::SchemaSettings;
+use schemars::{JsonSchema, SchemaGenerator};
+use serde_json::Value;
+
+use super::ast::{Dag, Plan};
+
+/// The JSON Schema of a plan's front matter.
+pub fn plan_schema() -> Value {
+    schema_of::<Plan>("A plan of wf", "plan")
+}
+
+/// The JSON Schema of a dag's front matter.
+pub fn dag_schema() -> Value {
+    schema_of::<Dag>("A dag of wf", "dag")
+}
+
+/// The JSON Schema (draft 2020-12) of a type, for the file `schemas/NAME.schema.json`.
+pub fn schema_of<T: JsonSchema>(title: &str, name: &str) -> Value {
+    let settings = SchemaSettings::draft2020_12();
+    let mut schema = SchemaGenerator::new(settings).into_root_schema_for::<T>();
+    schema.insert("title".into(), title.into());
+    schema.insert("$id".into(), format!("{name}.schema.json").into());
+    schema.to_value()
+}

@@ -1,0 +1,60 @@
+//! The schemas that are checked in are those of the types. `WF_UPDATE=1` writes them anew.
+
+use std::{env, fs};
+
+use serde_json::Value;
+use wf::config::ConfigFile;
+use wf::machine::Event;
+use wf::model::Schema;
+use wf::spec;
+
+#[test]
+fn schemas_are_up_to_date_and_are_schemas() {
+    for (name, schema) in [
+        ("plan", spec::plan_schema()),
+        ("dag", spec::dag_schema()),
+        (
+            "config",
+            spec::schema_of::<ConfigFile>("The configuration of a wf workspace", "config"),
+        ),
+        (
+            "event",
+            spec::schema_of::<Event>("An event of a wf run", "event"),
+        ),
+    ] {
+        let path = format!("schemas/{name}.schema.json");
+        let text = serde_json::to_string_pretty(&schema).expect("a schema is JSON") + "\n";
+        if env::var_os("WF_UPDATE").is_some() {
+            fs::create_dir_all("schemas").expect("a folder can be made");
+            fs::write(&path, &text).expect("a schema can be written");
+        }
+        let kept = fs::read_to_string(&path).unwrap_or_default();
+        assert!(
+            kept == text,
+            "{path} is out of date; WF_UPDATE=1 writes it anew"
+        );
+        assert!(Schema::new(schema).is_ok(), "{path} is not a JSON Schema");
+    }
+}
+
+#[test]
+fn the_schema_of_plans_takes_plans_and_refuses_typos() {
+    let schema = Schema::new(spec::plan_schema()).expect("it is one");
+    let plan = |step: Value| serde_json::json!({ "kind": "plan", "id": "small", "steps": [step] });
+    let good = plan(serde_json::json!({
+        "id": "greet", "run": "echo", "retry": { "max": 1, "backoff": "2s" },
+        "outputs": { "rows": { "type": "integer" } },
+        "verify": [{ "name": "ok", "run": "true", "expect": { "exit_code": 0 } }],
+    }));
+    assert_eq!(schema.mistake(&good), None);
+    for bad in [
+        serde_json::json!({ "id": "greet", "runn": "echo" }),
+        serde_json::json!({ "id": "greet", "run": "echo", "timeout": 5 }),
+        serde_json::json!({ "id": "a-b", "run": "echo" }),
+        serde_json::json!({ "id": "greet", "run": "x", "outputs": { "a": { "typ": "string" } } }),
+        serde_json::json!({ "run": "echo" }),
+    ] {
+        let mistake = schema.mistake(&plan(bad.clone()));
+        assert!(mistake.is_some(), "{bad}");
+    }
+}

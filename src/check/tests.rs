@@ -14,7 +14,11 @@ fn checked(text: &str) -> Loaded {
 
 fn codes(text: &str) -> Vec<Code> {
     let loaded = checked(text);
-    loaded.diagnostics.iter().map(|(_, wrong)| wrong.code).collect()
+    loaded
+        .diagnostics
+        .iter()
+        .map(|(_, wrong)| wrong.code)
+        .collect()
 }
 
 fn plan(steps: impl Iterator<Item = String>) -> String {
@@ -29,7 +33,10 @@ fn plan(steps: impl Iterator<Item = String>) -> String {
 fn check_large(code: Code, count: usize, steps: impl Iterator<Item = String>) {
     let found = codes(&plan(steps));
     assert_eq!(found.len(), count, "{code:?}");
-    assert!(found.iter().all(|other| *other == code), "{code:?}: {found:?}");
+    assert!(
+        found.iter().all(|other| *other == code),
+        "{code:?}: {found:?}"
+    );
 }
 
 const MANY: usize = 20_000;

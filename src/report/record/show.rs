@@ -17,7 +17,9 @@ pub fn show(record: &Record) -> String {
     let own: Vec<&CheckRow> = record.own_rulings().collect();
     if !own.is_empty() {
         let _ = writeln!(text, "\n{}", paint(DIM, "the plan's own checks"));
-        own.iter().for_each(|check| text.push_str(&ruling(check)));
+        for check in own {
+            text.push_str(&ruling(check));
+        }
     }
     text.push_str(&artifacts(record));
     text.push_str(&next(record));

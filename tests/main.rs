@@ -1,5 +1,6 @@
 //! One binary for all integration tests.
 
+mod cli;
 mod hostile;
 mod layers;
 mod machine;

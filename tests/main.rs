@@ -1,7 +1,8 @@
 //! One binary for all integration tests.
 
+mod bad_input;
+mod cli;
 mod crash;
-mod hostile;
 mod layers;
 mod machine;
 mod schemas;

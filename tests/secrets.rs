@@ -1,6 +1,6 @@
 //! A secret is used, and found nowhere afterwards.
 
-use crate::hostile::files;
+use crate::bad_input::files;
 use crate::support::Sandbox;
 
 const SECRET: &str = "s3cr3t/pa+ss word-Ωmega";

@@ -4,5 +4,7 @@ mod check;
 mod matrix;
 mod plan;
 mod step;
+#[cfg(test)]
+mod tests;
 
 pub use plan::{Defaults, NotLowered, lower};

@@ -22,7 +22,7 @@ const LAYERS: &[(&str, &str)] = &[
     ("store", "name digest time model machine"),
     (
         "exec",
-        "name digest time model expr machine mask store verify",
+        "diag name digest time model expr machine mask store verify",
     ),
     (
         "engine",

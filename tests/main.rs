@@ -2,5 +2,7 @@
 
 mod hostile;
 mod layers;
+mod machine;
 mod schemas;
 mod spec;
+mod tidy;

@@ -2,8 +2,25 @@
 //! its effects once the store has its events.
 //!
 //! One dispatcher per run owns the machine. It waits only for what happens next and for the
-//! store; everything else runs in tasks that it owns and that end with it.
+//! store; everything else runs in tasks that it owns and that end with it. A nested run has a
+//! dispatcher of its own, inside the task of the attempt that started it.
+//!
+//! **Invariant:** an effect is carried out only after the events of its turn are durable.
+//! **Invariant:** no task outlives the dispatcher that made it.
 
+mod begin;
+mod cache;
+mod dispatch;
+mod locks;
+mod nested;
 mod observe;
+mod run;
+mod scope;
+mod session;
+mod signals;
+mod timers;
+mod unit;
 
+pub use begin::{resume, run};
 pub use observe::{Observer, RunRef, Stream};
+pub use session::{EngineError, Finished, Ground, Request, Session};

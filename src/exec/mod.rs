@@ -1,1 +1,42 @@
-//! Not yet.
+//! The hands: processes, requests, files. What the engine starts, it starts here.
+//!
+//! Everything is bounded: memory whatever a step prints, disk by the log limit, time by the
+//! caller's timeout and by short grace times of its own. Every future may be dropped at any
+//! point; the process group it started then ends with it.
+//!
+//! **Invariant:** only [`process`] spawns. **Invariant:** nothing reaches the disk before the
+//! mask has seen it.
+//!
+//! Start at [`attempt::run`].
+
+pub mod attempt;
+pub mod cache;
+pub mod check;
+pub mod environment;
+pub mod files;
+pub mod http;
+pub mod log;
+pub mod outputs;
+pub mod process;
+pub mod secret;
+pub mod shell;
+pub mod supervise;
+pub mod wait;
+
+mod head;
+mod mask_seam;
+mod stop;
+mod unable;
+
+pub use mask_seam::{Mask, MaskStream};
+pub use stop::Stop;
+pub use unable::Unable;
+
+/// The environment of the engine itself, read once at the face.
+pub type Host = std::collections::BTreeMap<String, String>;
+
+/// A complete environment for a process, in order, each name once.
+pub type Env = Vec<(String, String)>;
+
+/// Is shown the masked output of a piece of work while it runs.
+pub type OnOutput = Box<dyn FnMut(log::Stream, &[u8]) + Send>;

@@ -1,7 +1,6 @@
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
-use super::{Attempt, Item, Place};
+use super::{Artifact, Attempt, Item, Place};
 use crate::model::Object;
 use crate::time::Moment;
 
@@ -73,13 +72,31 @@ pub enum Effect {
         /// Whose.
         place: Place,
         /// Its outputs.
+        #[serde(default, skip_serializing_if = "Object::is_empty")]
         outputs: Object,
+        /// Its artifacts.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        artifacts: Vec<Artifact>,
     },
-    /// End an attempt's work or checks.
-    Kill {
-        /// Which.
+    /// Find out what became of an attempt that was under way when the engine died, and end it
+    /// as [`Exit::Interrupted`](super::Exit::Interrupted) if nobody can say. Answered like
+    /// [`Effect::Start`].
+    Watch {
+        /// Which attempt.
         #[serde(flatten)]
         attempt: Attempt,
+        /// The item, where the step is repeated.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        item_value: Option<Item>,
+        /// What the work's templates read.
+        #[serde(default, skip_serializing_if = "Object::is_empty")]
+        reads: Object,
+    },
+    /// End an attempt's work or checks, or the plan's own checks.
+    Kill {
+        /// Which; `None`: the plan's own checks.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        attempt: Option<Attempt>,
         /// Whether without grace.
         force: bool,
     },
@@ -103,11 +120,4 @@ pub enum Timer {
     Queue(Place),
     /// The run has taken too long.
     Run,
-}
-
-impl Effect {
-    /// The value that a template reads, by the reference as written.
-    pub fn read(reads: &Object, reference: &str) -> Option<Value> {
-        reads.get(reference).cloned()
-    }
 }

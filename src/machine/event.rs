@@ -1,7 +1,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{Artifact, Attempt, Exit, Outcome, Place, Verdict};
+use super::{Artifact, Attempt, Cached, Exit, Outcome, Place, Verdict};
 use crate::digest::Digest;
 use crate::model::{Class, Object};
 use crate::name::{Name, PlanId, RunId};
@@ -60,6 +60,16 @@ pub enum Fact {
         /// For which lock.
         lock: String,
     },
+    /// The cache held a result; checks still have to confirm it where there are any. It is
+    /// judged as attempt 0.
+    CacheHit {
+        /// Whose.
+        #[serde(flatten)]
+        place: Place,
+        /// What was found.
+        #[serde(flatten)]
+        found: Cached,
+    },
     /// An attempt began. Durable before anything acts.
     AttemptStarted(Attempt),
     /// The work of an attempt ended; nothing is believed yet.
@@ -68,7 +78,7 @@ pub enum Fact {
         #[serde(flatten)]
         attempt: Attempt,
         /// How.
-        #[serde(flatten)]
+        #[serde(rename = "exit")]
         how: Exit,
         /// Whose fault a failure is.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -119,7 +129,7 @@ pub enum Fact {
         /// The cache key under which an earlier result was found.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         cached: Option<Digest>,
-        /// The outputs of a repeated step (lists in item order) or of a cached result.
+        /// The outputs of a repeated step, lists in item order.
         #[serde(default, skip_serializing_if = "Object::is_empty")]
         outputs: Object,
     },

@@ -86,11 +86,14 @@ pub struct Ended {
     /// The files it left, if it succeeded.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub artifacts: Vec<Artifact>,
+    /// How far the result of a nested run is believed; `None` for all other work.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub standing: Option<Standing>,
 }
 
 /// How a piece of work ended.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
-#[serde(tag = "exit", rename_all = "snake_case")]
+#[serde(tag = "how", rename_all = "snake_case")]
 pub enum Exit {
     /// A process ended by itself; success is code 0.
     Code {
@@ -120,13 +123,14 @@ pub enum Exit {
 }
 
 /// What a cache held.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Cached {
     /// The key that matched.
     pub key: Digest,
     /// The run that did the work.
     pub from: RunId,
     /// Its outputs.
+    #[serde(default, skip_serializing_if = "Object::is_empty")]
     pub outputs: Object,
     /// Its artifacts.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

@@ -11,15 +11,24 @@
 //! may arrive twice. **Invariant:** a turn costs what it changes: the edges of the steps that
 //! ended, never a scan or a copy of the state.
 
+mod advance;
+mod apply;
 mod effect;
 mod event;
+mod finish;
 mod input;
+mod resume;
+mod scope;
+mod state;
 mod subject;
+mod turn;
 
 pub use effect::{Effect, Timer};
 pub use event::{Event, Fact, Item, Phase, Standing, StepState, Tally, WHY_LIMIT};
 pub use input::{Artifact, Cached, Ended, Exit, Happening, Input, Kept, Outcome, Ruling, Verdict};
+pub use state::State;
 pub use subject::{Attempt, Place};
+pub use turn::{Machine, OtherLogic, Turn};
 
 /// The version of the machine's rules. A state written by other rules is not continued.
 pub const LOGIC: u32 = 1;

@@ -170,7 +170,7 @@ impl Plan {
     }
 
     fn first_unsorted(&self) -> Name {
-        let sorted = self.order();
+        let sorted: std::collections::BTreeSet<StepIx> = self.order().into_iter().collect();
         let unsorted = self
             .indices()
             .find(|ix| !sorted.contains(ix))

@@ -8,6 +8,50 @@
 //! tables beside them are projections that can be rebuilt from them.
 //! **Invariant:** only this module opens the database.
 
+mod append;
+mod batch;
+mod blobs;
+mod cache;
+mod chain;
+mod column;
+mod connect;
+mod error;
+mod fence;
+mod find;
+#[cfg(test)]
+mod fixture;
+mod folder;
+mod holder;
+mod log;
+mod migrate;
+mod process;
+mod project;
+mod prune;
+mod queue;
+mod reader;
+mod rebuild;
+mod rows;
+#[expect(
+    clippy::module_inception,
+    reason = "the module is named after its handle"
+)]
+mod store;
+#[cfg(test)]
+mod tests;
+mod ticket;
 mod view;
+mod writer;
 
-pub use view::{AttemptRow, CheckRow, RunRow, RunState, StepRow};
+pub use batch::{Appended, Batch, NewRun};
+pub use blobs::Blobs;
+pub use cache::{CacheEntry, CacheLookup, KeptFile};
+pub use chain::{BrokenChain, ChainFault, verify_chain};
+pub use error::StoreError;
+pub use fence::Fence;
+pub use find::FindError;
+pub use folder::Folder;
+pub use prune::Pruned;
+pub use reader::Reader;
+pub use store::{Durability, Retention, Store};
+pub use ticket::Ticket;
+pub use view::{ArtifactRow, AttemptRow, CheckRow, Owner, RunFilter, RunRow, RunState, StepRow};

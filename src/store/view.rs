@@ -1,8 +1,8 @@
 use serde::Serialize;
 
-use crate::machine::{Exit, Outcome, Standing, StepState, Tally, Verdict};
+use crate::machine::{Artifact, Exit, Outcome, Standing, StepState, Tally, Verdict};
 use crate::model::{Class, Object};
-use crate::name::{Name, RunId};
+use crate::name::{Name, PlanId, RunId};
 use crate::time::Moment;
 
 /// A run as the store shows it.
@@ -115,4 +115,37 @@ pub struct CheckRow {
     pub at: Moment,
     /// The ruling.
     pub verdict: Verdict,
+}
+
+/// A file that an attempt left, as the store shows it.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ArtifactRow {
+    /// The step.
+    pub step: Name,
+    /// The item.
+    pub item: Option<u32>,
+    /// The attempt that left it.
+    pub attempt: u32,
+    /// The file.
+    pub artifact: Artifact,
+}
+
+/// The process that works on a run, or did when it died.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Owner {
+    /// Its process id.
+    pub pid: u32,
+    /// Whether it lives.
+    pub alive: bool,
+}
+
+/// Which runs to show.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RunFilter {
+    /// Of this plan only.
+    pub plan: Option<PlanId>,
+    /// In this state only.
+    pub state: Option<RunState>,
+    /// Runs nested in others too.
+    pub nested: bool,
 }

@@ -1,0 +1,24 @@
+//! The rules, one a file.
+//!
+//! **Invariant:** a rule only looks at the scene and notes mistakes; it knows no other rule.
+
+mod all;
+mod axes;
+mod cycles;
+mod defaults;
+mod depends;
+mod duplicates;
+mod http;
+mod literals;
+mod names;
+mod never;
+mod order;
+mod scripts;
+mod secrets;
+mod unused;
+mod upstream;
+mod uses;
+
+use super::{Notes, Read, Scene, Site};
+
+pub(super) use all::ALL;

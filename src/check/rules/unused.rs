@@ -1,0 +1,79 @@
+use std::collections::BTreeSet;
+
+use super::{Notes, Scene};
+use crate::diag::{Code, Diagnostic};
+use crate::expr::{Ref, Template};
+
+/// What is declared is used: a parameter by an expression or as a variable in a script, a secret
+/// by an expression.
+pub(super) fn check(scene: &Scene<'_>, notes: &mut Notes) {
+    if scene.may_hide_uses() {
+        return;
+    }
+    let mut params = BTreeSet::new();
+    let mut secrets = BTreeSet::new();
+    for read in &scene.reads {
+        match &read.what.name {
+            Ref::Param(name) => drop(params.insert(name.as_str())),
+            Ref::Secret(name) => drop(secrets.insert(name.as_str())),
+            _ => {}
+        }
+    }
+    let texts = texts(scene);
+    let variables = after("WF_PARAM_", &texts);
+    // A template in a script is a mistake of its own, and shows what is used.
+    let (misplaced, misplaced_secrets) = (after("params.", &texts), after("secrets.", &texts));
+    for (name, _) in scene.plan.params.iter() {
+        let id = name.value.as_str();
+        let in_script = variables.contains(&id.to_uppercase()) || misplaced.contains(id);
+        if !params.contains(id) && !in_script {
+            let message = format!("parameter `{id}` is never used");
+            let mistake = Diagnostic::new(Code::UnusedParam, name.span, message);
+            notes.note(mistake.help(format!(
+                "read it as `{{{{ params.{id} }}}}`, or in a script as \"$WF_PARAM_{}\"; \
+                 else remove it",
+                id.to_uppercase()
+            )));
+        }
+    }
+    for (name, _) in scene.plan.secrets.iter() {
+        let id = name.value.as_str();
+        if !secrets.contains(id) && !misplaced_secrets.contains(id) {
+            let message = format!("secret `{}` is never used", name.value);
+            let mistake = Diagnostic::new(Code::UnusedSecret, name.span, message);
+            notes.note(mistake.help("read it in the `env` of a step, or remove it"));
+        }
+    }
+}
+
+/// The names that follow a mark.
+fn after(mark: &str, texts: &[&str]) -> BTreeSet<String> {
+    let in_word = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    let name = |text: &str| text.chars().take_while(|c| in_word(*c)).collect();
+    let rests = texts.iter().flat_map(|text| {
+        let found = text.match_indices(mark);
+        found.filter_map(|(at, _)| text.get(at + mark.len()..))
+    });
+    rests.map(name).collect()
+}
+
+/// The scripts, arguments and variables of a plan, in which a parameter's variable can be named.
+fn texts<'a>(scene: &Scene<'a>) -> Vec<&'a str> {
+    let mut texts: Vec<&str> = Vec::new();
+    let plan_env = scene.plan.env.iter();
+    texts.extend(plan_env.map(|(_, value)| value.source()));
+    for step in &scene.steps {
+        texts.extend(step.run.iter().map(|script| script.value.as_str()));
+        let argv = step.exec.iter().flat_map(|argv| &argv.value);
+        texts.extend(argv.map(|argument| argument.source()));
+        texts.extend(step.env.iter().map(|(_, value)| value.source()));
+    }
+    let checks = scene.steps.iter().flat_map(|step| &step.verify);
+    for check in checks.chain(&scene.plan.verify) {
+        texts.extend(check.run.iter().map(|script| script.value.as_str()));
+        let argv = check.exec.iter().flat_map(|argv| &argv.value);
+        texts.extend(argv.map(Template::source));
+        texts.extend(check.env.iter().map(|(_, value)| value.source()));
+    }
+    texts
+}

@@ -1,0 +1,105 @@
+use std::sync::Arc;
+
+use tokio::sync::watch;
+
+use crate::exec::Stop;
+use crate::machine::Machine;
+use crate::model::{Object, Plan};
+use crate::name::RunId;
+use crate::store::NewRun;
+
+use super::dispatch::{Dispatcher, recorded_end};
+use super::run::Ongoing;
+use super::{EngineError, Finished, Request, RunRef, Session, signals};
+
+/// Begins a run and works on it to its end. The first interrupt of the program cancels the run,
+/// the second kills what is left.
+pub fn run(session: &Arc<Session>, request: Request) -> Result<Finished, EngineError> {
+    let Request {
+        run,
+        plan,
+        path,
+        sources,
+        params,
+        kept,
+        retry_of,
+        config,
+    } = request;
+    let new = NewRun {
+        plan: plan.id().clone(),
+        path,
+        params: params.clone(),
+        parent: None,
+        retry_of,
+        sources,
+        created: session.clock.now(),
+        config,
+    };
+    let ongoing = ongoing(session, &run, &plan, params.clone())?;
+    let machine = Machine::new(plan, run.clone(), params);
+    block_on(async {
+        let fence = session.store.own_run(&run);
+        let (stop, heard) = watch::channel(Stop::No);
+        let dispatcher = Dispatcher::new(ongoing, machine, Some(new), None);
+        let _fence = fence.await?;
+        signals::heeding(stop, dispatcher.work(kept, heard)).await
+    })
+}
+
+/// Goes on with a run that was interrupted. `plan` is made of the texts that the run was
+/// recorded with.
+pub fn resume(
+    session: &Arc<Session>,
+    run: &RunId,
+    plan: Arc<Plan>,
+) -> Result<Finished, EngineError> {
+    block_on(async {
+        let _fence = session.store.own_run(run).await?;
+        session.store.release_run(run).await?;
+        let reader = session.store.reader()?;
+        let params = reader.run(run)?.params;
+        let events = reader.events(run, 0)?;
+        let ongoing = ongoing(session, run, &plan, params.clone())?;
+        let mut machine = Machine::new(plan, run.clone(), params);
+        for (_, event) in &events {
+            machine.replay(event)?;
+        }
+        let end = recorded_end(run, &events);
+        let (stop, heard) = watch::channel(Stop::No);
+        let dispatcher = Dispatcher::new(ongoing, machine, None, end);
+        signals::heeding(stop, dispatcher.work(Vec::new(), heard)).await
+    })
+}
+
+fn ongoing(
+    session: &Arc<Session>,
+    run: &RunId,
+    plan: &Arc<Plan>,
+    params: Object,
+) -> Result<Arc<Ongoing>, EngineError> {
+    let this = RunRef {
+        id: run.clone(),
+        plan: plan.id().clone(),
+        path: Vec::new(),
+    };
+    let dir = session.store.folder().create_run(run)?;
+    Ok(Ongoing::new(
+        Arc::clone(session),
+        this,
+        Arc::clone(plan),
+        params,
+        dir,
+    ))
+}
+
+/// One thread waits for everything: a chain of steps then pays for no hand-over.
+fn block_on<T>(work: impl Future<Output = Result<T, EngineError>>) -> Result<T, EngineError> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build();
+    let runtime = runtime.map_err(|error| EngineError::System {
+        doing: "wait for processes",
+        cause: error.to_string(),
+    })?;
+    runtime.block_on(work)
+}

@@ -1,0 +1,169 @@
+//! Results used again.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+
+use crate::digest::Digest;
+use crate::exec::{Mask, Unable, cache, environment, files};
+use crate::machine::{Artifact, Attempt, Cached, Happening, Item, Place};
+use crate::model::{Object, Step, Work};
+use crate::store::{CacheEntry, CacheLookup, KeptFile, StoreError};
+
+use super::dispatch::Report;
+use super::run::Ongoing;
+use super::scope::{Known, secrets_read};
+use super::unit::{Task, step_of};
+
+/// Looks a result up and brings its files back. What cannot be looked up is not there: the work
+/// runs, and says itself what is wrong.
+pub(super) async fn look(
+    run: Arc<Ongoing>,
+    place: Place,
+    item: Option<Item>,
+    reads: Object,
+) -> Report {
+    let attempt = Attempt {
+        place: place.clone(),
+        attempt: 0,
+    };
+    let task = Task {
+        run: Arc::clone(&run),
+        attempt,
+        item,
+        reads,
+        again: false,
+    };
+    let found = blocking(move || find(&task)).await;
+    let found = match found {
+        Some(Ok(found)) => found,
+        Some(Err(error)) => return Err(error.into()),
+        None => None,
+    };
+    if let Some((lookup, _)) = &found {
+        run.session.store.cache_note(lookup.clone()).await?;
+    }
+    let found = found.and_then(|(_, entry)| entry).map(|entry| Cached {
+        key: entry.key,
+        from: entry.run,
+        outputs: entry.outputs,
+        artifacts: entry.artifacts,
+    });
+    Ok(Some(Happening::Looked { place, found }))
+}
+
+type Found = Option<(CacheLookup, Option<CacheEntry>)>;
+
+fn find(task: &Task) -> Result<Found, StoreError> {
+    let run = &task.run;
+    let step = step_of(run, &task.attempt.place);
+    let Ok((key, parts)) = key(task, step) else {
+        return Ok(None);
+    };
+    let entry = run.session.store.reader()?.cache_get(&key)?;
+    let entry = entry.filter(|entry| restore(run, entry).is_ok());
+    run.remember_key(&task.attempt.place, key);
+    let lookup = CacheLookup {
+        run: run.this.id.clone(),
+        place: task.attempt.place.clone(),
+        item_key: task.item.as_ref().map(|item| item.key.clone()),
+        key,
+        hit: entry.is_some(),
+        parts,
+    };
+    Ok(Some((lookup, entry)))
+}
+
+/// The key of a step's result at a place, and what it is made of.
+fn key(task: &Task, step: &Step) -> Result<(Digest, Value), Unable> {
+    // A key does not depend on the values of secrets, so it is made without them.
+    let hidden = |name: &str| (name.to_owned(), "***".to_owned());
+    let hidden: BTreeMap<String, String> = secrets_read(step).into_iter().map(hidden).collect();
+    let logical = |error: crate::expr::EvalError| Unable::logical(error.to_string());
+    let plan_env = &task.run.plan.parts().env;
+    let work = task
+        .known(&hidden, |known| rendered(&step.work, known))
+        .map_err(logical)?;
+    let env = task
+        .known(&hidden, |known| {
+            environment::declared(plan_env, &step.env, known)
+        })
+        .map_err(logical)?;
+    let basis = cache::Basis {
+        work,
+        cwd: step.cwd.as_deref().unwrap_or("."),
+        env,
+        params: &task.run.params,
+        item: task.item.as_ref().map(|item| &item.value),
+        outputs: &step.outputs,
+        files: step.cache.as_ref().map_or(&[][..], |cache| &cache.outputs),
+    };
+    let inputs = step.cache.as_ref().map_or(&[][..], |cache| &cache.inputs);
+    cache::key(&basis, &task.run.session.root, inputs, &Mask::default())
+}
+
+/// What is executed, as it would be executed.
+fn rendered(work: &Work, known: &Known<'_>) -> Result<Value, crate::expr::EvalError> {
+    Ok(match work {
+        Work::Run(script) => json!({ "shell": script.shell, "script": script.text }),
+        Work::Exec(argv) => {
+            let words: Result<Vec<String>, _> =
+                argv.iter().map(|word| word.render(known)).collect();
+            json!({ "argv": words? })
+        }
+        Work::Http(http) => {
+            let body = http
+                .body
+                .as_ref()
+                .map(|body| body.render(known))
+                .transpose()?;
+            json!({ "method": http.method, "url": http.url.render(known)?, "body": body })
+        }
+        Work::Uses(_) | Work::Wait(_) => Value::Null,
+    })
+}
+
+fn restore(run: &Ongoing, entry: &CacheEntry) -> Result<(), Unable> {
+    let blobs = run.session.store.blobs();
+    files::restore(&run.session.root, &entry.files, |file, to| {
+        blobs.restore(&file.digest, to, file.mode)
+    })
+}
+
+/// Keeps a result for reuse. What cannot be kept is not kept; the run goes on.
+pub(super) async fn remember(
+    run: Arc<Ongoing>,
+    place: Place,
+    outputs: Object,
+    artifacts: Vec<Artifact>,
+) -> Report {
+    let Some(key) = run.known_key(&place) else {
+        return Ok(None);
+    };
+    let (ongoing, spot) = (Arc::clone(&run), place.clone());
+    let kept = blocking(move || keep(&ongoing, step_of(&ongoing, &spot))).await;
+    if let Some(Ok(files)) = kept {
+        let entry = CacheEntry {
+            key,
+            run: run.this.id.clone(),
+            place,
+            outputs,
+            artifacts,
+            files,
+            created: run.session.clock.now(),
+        };
+        run.session.store.cache_put(entry).await?;
+    }
+    Ok(None)
+}
+
+fn keep(run: &Ongoing, step: &Step) -> Result<Vec<KeptFile>, Unable> {
+    let globs = step.cache.as_ref().map_or(&[][..], |cache| &cache.outputs);
+    let blobs = run.session.store.blobs();
+    files::cached(&run.session.root, globs, |path| blobs.put_file(path))
+}
+
+async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Option<T> {
+    tokio::task::spawn_blocking(work).await.ok()
+}

@@ -1,0 +1,350 @@
+//! The loop of one run: wait for what happens, decide, make durable, carry out.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::watch;
+use tokio::task::{AbortHandle, JoinSet};
+
+use crate::exec::Stop;
+use crate::machine::{Attempt, Effect, Event, Fact, Happening, Input, Machine, Place, Turn};
+use crate::name::RunId;
+use crate::store::{Appended, Batch, NewRun, StoreError, Ticket};
+use crate::time::Moment;
+
+use super::run::Ongoing;
+use super::timers::Timers;
+use super::{EngineError, Finished, unit};
+
+/// What a unit of work comes back with.
+pub(super) type Report = Result<Option<Happening>, EngineError>;
+
+/// Works on one run until it is over. It alone owns the machine.
+pub(super) struct Dispatcher {
+    pub(super) run: Arc<Ongoing>,
+    machine: Machine,
+    now: Moment,
+    timers: Timers,
+    units: JoinSet<Report>,
+    stops: BTreeMap<Option<Attempt>, watch::Sender<Stop>>,
+    lockers: BTreeMap<Place, AbortHandle>,
+    undurable: VecDeque<Undurable>,
+    new: Option<NewRun>,
+    told: Stop,
+    end: Option<Finished>,
+}
+
+/// A turn whose events are on their way to the disk.
+struct Undurable {
+    ticket: Ticket<Appended>,
+    events: Vec<Event>,
+    effects: Vec<Effect>,
+}
+
+/// What the loop waits for.
+enum Woken {
+    Durable(Result<Appended, StoreError>),
+    Unit(Report),
+    Timer,
+    Told,
+    Tick,
+}
+
+impl Dispatcher {
+    /// `new` is the run itself, if nothing of it is recorded yet; `end` its end, if it is over.
+    pub(super) fn new(
+        run: Arc<Ongoing>,
+        machine: Machine,
+        new: Option<NewRun>,
+        end: Option<Finished>,
+    ) -> Self {
+        Self {
+            now: run.session.clock.now(),
+            run,
+            machine,
+            timers: Timers::default(),
+            units: JoinSet::new(),
+            stops: BTreeMap::new(),
+            lockers: BTreeMap::new(),
+            undurable: VecDeque::new(),
+            new,
+            told: Stop::No,
+            end,
+        }
+    }
+
+    /// Begins the run, or goes on with a replayed one, and works on it to its end.
+    pub(super) async fn work(
+        mut self,
+        kept: Vec<crate::machine::Kept>,
+        mut stop: watch::Receiver<Stop>,
+    ) -> Result<Finished, EngineError> {
+        if self.machine.has_begun() {
+            let now = self.clock(Moment::default());
+            let turn = self.machine.resume(now);
+            self.record(turn);
+        } else {
+            self.happen(Moment::default(), Happening::Begin { kept });
+        }
+        self.heed(&mut stop);
+        loop {
+            if let Some(end) = self.over() {
+                return Ok(end);
+            }
+            match self.wait(&mut stop).await? {
+                Woken::Durable(answer) => self.durable(answer?),
+                Woken::Unit(report) => self.unit_ended(report?),
+                Woken::Timer => self.ring(),
+                Woken::Told => self.heed(&mut stop),
+                Woken::Tick => self.run.session.observe(|observer| observer.tick()),
+            }
+            while let Some(report) = self.units.try_join_next() {
+                self.unit_ended(joined(report)?);
+            }
+        }
+    }
+
+    /// The end, once it is durable and every unit has ended.
+    fn over(&mut self) -> Option<Finished> {
+        let quiet = self.undurable.is_empty() && self.units.is_empty();
+        if quiet { self.end.take() } else { None }
+    }
+
+    async fn wait(&mut self, stop: &mut watch::Receiver<Stop>) -> Result<Woken, EngineError> {
+        let session = Arc::clone(&self.run.session);
+        let next = self.timers.next().filter(|_| self.end.is_none());
+        let sleep = next.map(|at| at.since(session.clock.now()));
+        let ticks = self.run.this.path.is_empty() && {
+            let mut wants = false;
+            session.observe(|observer| wants = observer.wants_ticks());
+            wants
+        };
+        if self.undurable.is_empty() && self.units.is_empty() && next.is_none() {
+            return Err(EngineError::Stuck);
+        }
+        let first = self.undurable.front_mut();
+        let (awaits, ticket) = (first.is_some(), first.map(|first| &mut first.ticket));
+        tokio::select! {
+            biased;
+            answer = async { ticket.expect("guarded").await }, if awaits => Ok(Woken::Durable(answer)),
+            Some(report) = self.units.join_next(), if !self.units.is_empty() => Ok(Woken::Unit(joined(report))),
+            () = tokio::time::sleep(sleep.unwrap_or_default()), if sleep.is_some() => Ok(Woken::Timer),
+            Ok(()) = stop.changed() => Ok(Woken::Told),
+            () = tokio::time::sleep(Duration::from_millis(100)), if ticks => Ok(Woken::Tick),
+        }
+    }
+
+    /// The time, which never goes back within a run.
+    fn clock(&mut self, at_least: Moment) -> Moment {
+        self.now = self.now.max(at_least).max(self.run.session.clock.now());
+        self.now
+    }
+
+    /// Gives the machine an input and sends what follows to the disk.
+    fn happen(&mut self, at_least: Moment, what: Happening) {
+        let at = self.clock(at_least);
+        let turn = self.machine.turn(Input { at, what });
+        self.record(turn);
+    }
+
+    fn record(&mut self, turn: Turn) {
+        let Turn { events, effects } = turn;
+        if events.is_empty() && self.undurable.is_empty() {
+            return effects
+                .into_iter()
+                .for_each(|effect| self.carry_out(effect));
+        }
+        let run = self.run.this.id.clone();
+        let batch = Batch {
+            run,
+            new: self.new.take(),
+            events: events.clone(),
+        };
+        let ticket = self.run.session.store.append(batch);
+        self.undurable.push_back(Undurable {
+            ticket,
+            events,
+            effects,
+        });
+    }
+
+    /// The oldest turn is durable: it may be shown and carried out.
+    fn durable(&mut self, _: Appended) {
+        let Some(turn) = self.undurable.pop_front() else {
+            return;
+        };
+        for event in &turn.events {
+            self.run
+                .session
+                .observe(|observer| observer.event(&self.run.this, event));
+            self.end = self.end.take().or_else(|| end_of(&self.run.this.id, event));
+        }
+        turn.effects
+            .into_iter()
+            .for_each(|effect| self.carry_out(effect));
+    }
+
+    fn unit_ended(&mut self, report: Option<Happening>) {
+        let Some(what) = report else { return };
+        match &what {
+            Happening::Ended(ended) => drop(self.stops.remove(&Some(ended.attempt.clone()))),
+            Happening::Judged { attempt, .. } => drop(self.stops.remove(attempt)),
+            Happening::Locked { place } => drop(self.lockers.remove(place)),
+            _ => {}
+        }
+        self.happen(Moment::default(), what);
+    }
+
+    fn ring(&mut self) {
+        let now = self.run.session.clock.now();
+        while let Some(at) = self.timers.next() {
+            // A sleep never ends early, and a clock that stands still must not hold a run up.
+            if let Some((at, timer)) = self.timers.pop() {
+                self.happen(at, Happening::Woke { timer });
+            }
+            if self.timers.next().is_none_or(|next| next > now.max(at)) {
+                break;
+            }
+        }
+    }
+
+    /// Tells the machine that the run is to end, once for each degree of insistence.
+    fn heed(&mut self, stop: &mut watch::Receiver<Stop>) {
+        let told = *stop.borrow_and_update();
+        for degree in [Stop::Gently, Stop::AtOnce] {
+            if self.told < degree && degree <= told && self.machine.outcome().is_none() {
+                self.told = degree;
+                self.happen(
+                    Moment::default(),
+                    Happening::Cancel {
+                        why: "told to end".into(),
+                    },
+                );
+            }
+        }
+    }
+
+    fn carry_out(&mut self, effect: Effect) {
+        let run = Arc::clone(&self.run);
+        match effect {
+            Effect::Wake { timer, at } => self.timers.set(at, timer),
+            Effect::Kill { attempt, force } => {
+                if let Some(stop) = self.stops.get(&attempt) {
+                    let degree = if force { Stop::AtOnce } else { Stop::Gently };
+                    stop.send_if_modified(|now| std::mem::replace(now, degree.max(*now)) < degree);
+                }
+            }
+            Effect::Unlock { place, lock } => {
+                if let Some(waiter) = self.lockers.remove(&place) {
+                    waiter.abort();
+                }
+                self.units.spawn(unit::unlock(run, place, lock));
+            }
+            Effect::Lock { place, lock } => {
+                let waiter = self.units.spawn(unit::lock(run, place.clone(), lock));
+                self.lockers.insert(place, waiter);
+            }
+            Effect::Start {
+                attempt,
+                item_value,
+                reads,
+            } => {
+                let stop = self.stopper(Some(attempt.clone()));
+                let task = unit::Task {
+                    run,
+                    attempt,
+                    item: item_value,
+                    reads,
+                    again: false,
+                };
+                self.units.spawn(task.work(stop));
+            }
+            Effect::Watch {
+                attempt,
+                item_value,
+                reads,
+            } => {
+                let stop = self.stopper(Some(attempt.clone()));
+                let task = unit::Task {
+                    run,
+                    attempt,
+                    item: item_value,
+                    reads,
+                    again: true,
+                };
+                self.units.spawn(task.work(stop));
+            }
+            Effect::Check {
+                attempt,
+                item_value,
+                reads,
+            } => {
+                let stop = self.stopper(attempt.clone());
+                self.units
+                    .spawn(unit::check(run, attempt, item_value, reads, stop));
+            }
+            Effect::Lookup {
+                place,
+                item_value,
+                reads,
+            } => {
+                self.units
+                    .spawn(super::cache::look(run, place, item_value, reads));
+            }
+            Effect::Remember {
+                place,
+                outputs,
+                artifacts,
+            } => {
+                self.units
+                    .spawn(super::cache::remember(run, place, outputs, artifacts));
+            }
+            Effect::Finish { .. } => {}
+        }
+    }
+
+    fn stopper(&mut self, attempt: Option<Attempt>) -> watch::Receiver<Stop> {
+        let (stop, heard) = watch::channel(Stop::No);
+        self.stops.insert(attempt, stop);
+        heard
+    }
+}
+
+/// The end of a run, if that is what an event is.
+fn end_of(run: &RunId, event: &Event) -> Option<Finished> {
+    let Fact::RunEnded {
+        outcome,
+        why,
+        failed,
+        standing,
+        tally,
+        outputs,
+    } = &event.fact
+    else {
+        return None;
+    };
+    Some(Finished {
+        run: run.clone(),
+        outcome: *outcome,
+        why: why.clone(),
+        failed: failed.clone(),
+        standing: *standing,
+        tally: *tally,
+        outputs: outputs.clone(),
+    })
+}
+
+/// The recorded end of a run, if it is over.
+pub(super) fn recorded_end(run: &RunId, events: &[(u64, Event)]) -> Option<Finished> {
+    events.last().and_then(|(_, event)| end_of(run, event))
+}
+
+/// What a unit came back with; an aborted one comes back with nothing.
+fn joined(report: Result<Report, tokio::task::JoinError>) -> Report {
+    match report {
+        Ok(report) => report,
+        Err(error) if error.is_cancelled() => Ok(None),
+        Err(error) => std::panic::resume_unwind(error.into_panic()),
+    }
+}

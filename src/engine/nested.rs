@@ -1,0 +1,140 @@
+//! Plans that steps use, as runs inside the run.
+
+use std::collections::BTreeMap;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+
+use tokio::sync::watch;
+
+use crate::exec::{Stop, Unable};
+use crate::machine::{Ended, Exit, Machine, Outcome};
+use crate::model::{Class, Object, Step, Uses, resolve_params};
+use crate::store::NewRun;
+
+use super::dispatch::Dispatcher;
+use super::run::Ongoing;
+use super::unit::Task;
+use super::{EngineError, Finished, RunRef};
+
+/// Runs the plan that a step uses. The same attempt always has the same nested run, so that one
+/// that was under way goes on where it was.
+pub(super) fn run<'a>(
+    task: &'a Task,
+    uses: &'a Uses,
+    step: &'a Step,
+    stop: watch::Receiver<Stop>,
+) -> Pin<Box<dyn Future<Output = Result<Ended, EngineError>> + Send + 'a>> {
+    Box::pin(async move {
+        let params = match params(task, uses) {
+            Ok(params) => params,
+            Err(unable) => return Ok(task.ended(unable.into())),
+        };
+        let dispatcher = prepare(task, uses, params)?;
+        let (inner, heard) = watch::channel(*stop.borrow());
+        let work = dispatcher.work(Vec::new(), heard);
+        let (finished, timed_out) = limited(work, step, stop, &inner).await;
+        Ok(ended(task, finished?, timed_out))
+    })
+}
+
+/// Works on a nested run; passes on what it is told, and tells it to end when its time is up.
+async fn limited(
+    work: impl Future<Output = Result<Finished, EngineError>>,
+    step: &Step,
+    mut stop: watch::Receiver<Stop>,
+    inner: &watch::Sender<Stop>,
+) -> (Result<Finished, EngineError>, bool) {
+    let mut work = std::pin::pin!(work);
+    let mut limit = std::pin::pin!(tokio::time::sleep(step.timeout.unwrap_or_default()));
+    let mut timed_out = false;
+    let mut listening = true;
+    loop {
+        tokio::select! {
+            finished = &mut work => return (finished, timed_out),
+            () = &mut limit, if step.timeout.is_some() && !timed_out => {
+                timed_out = true;
+                inner.send_modify(|degree| *degree = (*degree).max(Stop::Gently));
+            }
+            changed = stop.changed(), if listening => {
+                listening = changed.is_ok();
+                let told = *stop.borrow_and_update();
+                inner.send_modify(|degree| *degree = (*degree).max(told));
+            }
+        }
+    }
+}
+
+fn params(task: &Task, uses: &Uses) -> Result<Object, Unable> {
+    let none = BTreeMap::new();
+    let mut given = Object::new();
+    for (name, template) in &uses.with {
+        let value = task.known(&none, |known| template.value(known));
+        let value = value.map_err(|error| Unable::logical(error.to_string()))?;
+        given.insert(name.to_string(), value);
+    }
+    resolve_params(&uses.plan.parts().params, &given)
+        .map_err(|bad| Unable::logical(format!("{}: {}", uses.path, bad.problems.join("; "))))
+}
+
+fn prepare(task: &Task, uses: &Uses, params: Object) -> Result<Dispatcher, EngineError> {
+    let outer = &task.run;
+    let session = Arc::clone(&outer.session);
+    let id = outer.this.id.child(&task.attempt.to_string());
+    let mut path = outer.this.path.clone();
+    path.push(task.attempt.place.to_string());
+    let this = RunRef {
+        id: id.clone(),
+        plan: uses.plan.id().clone(),
+        path,
+    };
+    let mut machine = Machine::new(Arc::clone(&uses.plan), id.clone(), params.clone());
+    let events = if task.again {
+        session.store.reader()?.events(&id, 0)?
+    } else {
+        Vec::new()
+    };
+    for (_, event) in &events {
+        machine.replay(event)?;
+    }
+    let new = events.is_empty().then(|| NewRun {
+        plan: uses.plan.id().clone(),
+        path: uses.path.clone(),
+        params: params.clone(),
+        parent: Some((outer.this.id.clone(), task.attempt.to_string())),
+        retry_of: None,
+        sources: Vec::new(),
+        created: session.clock.now(),
+        config: serde_json::Value::Null,
+    });
+    let dir = session.store.folder().create_run(&id)?;
+    let run = Ongoing::new(session, this, Arc::clone(&uses.plan), params, dir);
+    Ok(Dispatcher::new(
+        run,
+        machine,
+        new,
+        super::dispatch::recorded_end(&id, &events),
+    ))
+}
+
+fn ended(task: &Task, finished: Finished, timed_out: bool) -> Ended {
+    let exit = match finished.outcome {
+        _ if timed_out => Exit::TimedOut,
+        Outcome::Succeeded => Exit::Done,
+        Outcome::Cancelled => Exit::Cancelled,
+        Outcome::Failed => Exit::Unable {
+            why: format!(
+                "nested run {} failed: {}",
+                finished.run.short(),
+                finished.why
+            ),
+            class: Class::Logical,
+        },
+    };
+    let standing = Some(finished.standing);
+    Ended {
+        outputs: finished.outputs,
+        standing,
+        ..task.ended(exit)
+    }
+}

@@ -1,0 +1,82 @@
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
+
+use crate::digest::Digest;
+use crate::exec::Mask;
+use crate::exec::secret::Secrets;
+use crate::machine::Place;
+use crate::model::{Object, Plan};
+
+use super::{RunRef, Session};
+
+/// One run, as the units that work for it see it.
+pub(super) struct Ongoing {
+    pub(super) session: Arc<Session>,
+    pub(super) this: RunRef,
+    pub(super) plan: Arc<Plan>,
+    pub(super) params: Object,
+    /// The run's folder: logs and output files.
+    pub(super) dir: PathBuf,
+    pub(super) secrets: Secrets,
+    mask: Mutex<(usize, Arc<Mask>)>,
+    /// The cache keys that were looked for, by place.
+    keys: Mutex<BTreeMap<Place, Digest>>,
+}
+
+impl Ongoing {
+    pub(super) fn new(
+        session: Arc<Session>,
+        this: RunRef,
+        plan: Arc<Plan>,
+        params: Object,
+        dir: PathBuf,
+    ) -> Arc<Self> {
+        let declared = plan.parts().secrets.clone();
+        let secrets = Secrets::new(declared, Arc::clone(&session.host), session.root.clone());
+        let mask = Mutex::new((0, Arc::new(Mask::default())));
+        let keys = Mutex::default();
+        Arc::new(Self {
+            session,
+            this,
+            plan,
+            params,
+            dir,
+            secrets,
+            mask,
+            keys,
+        })
+    }
+
+    /// What must not be shown: every secret read so far.
+    pub(super) async fn mask(&self) -> Arc<Mask> {
+        let known = self.secrets.known().await;
+        let mut kept = self
+            .mask
+            .lock()
+            .unwrap_or_else(std::sync::PoisonError::into_inner);
+        if kept.0 != known.len() {
+            let values = known.iter().map(crate::exec::secret::Hidden::expose);
+            *kept = (known.len(), Arc::new(Mask::new(values)));
+        }
+        Arc::clone(&kept.1)
+    }
+
+    /// Notes the cache key of a place for when its result is known.
+    pub(super) fn remember_key(&self, place: &Place, key: Digest) {
+        let mut keys = self
+            .keys
+            .lock()
+            .unwrap_or_else(std::sync::PoisonError::into_inner);
+        keys.insert(place.clone(), key);
+    }
+
+    /// The cache key that was looked for at a place.
+    pub(super) fn known_key(&self, place: &Place) -> Option<Digest> {
+        let keys = self
+            .keys
+            .lock()
+            .unwrap_or_else(std::sync::PoisonError::into_inner);
+        keys.get(place).copied()
+    }
+}

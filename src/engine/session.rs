@@ -1,0 +1,138 @@
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
+
+use crate::exec::{Host, http};
+use crate::machine::{OtherLogic, Outcome, Standing, Tally};
+use crate::model::{Object, Plan};
+use crate::name::{Name, RunId};
+use crate::store::{Store, StoreError};
+use crate::time::Clock;
+
+use super::Observer;
+use super::locks::Locks;
+
+/// What every run of one program shares.
+pub struct Session {
+    /// Where events go.
+    pub store: Store,
+    /// Tells the time.
+    pub clock: Arc<dyn Clock>,
+    /// The workspace's root.
+    pub root: PathBuf,
+    /// The engine's own environment.
+    pub host: Arc<Host>,
+    /// Globs of further names that a step may see of it.
+    pub pass: Vec<String>,
+    /// How much output of an attempt is kept, in bytes.
+    pub log_limit: u64,
+    /// Follows the runs.
+    pub observer: Mutex<Box<dyn Observer + Send>>,
+    pub(super) client: http::Client,
+    pub(super) locks: Locks,
+}
+
+/// What a [`Session`] is made of.
+pub struct Ground {
+    /// Where events go.
+    pub store: Store,
+    /// Tells the time.
+    pub clock: Arc<dyn Clock>,
+    /// The workspace's root.
+    pub root: PathBuf,
+    /// The engine's own environment.
+    pub host: Host,
+    /// Globs of further names that a step may see of it.
+    pub pass: Vec<String>,
+    /// How much output of an attempt is kept, in bytes.
+    pub log_limit: u64,
+    /// Follows the runs.
+    pub observer: Box<dyn Observer + Send>,
+}
+
+/// A run to be begun.
+pub struct Request {
+    /// Its id.
+    pub run: RunId,
+    /// Its plan.
+    pub plan: Arc<Plan>,
+    /// The path of its spec, relative to the workspace.
+    pub path: String,
+    /// The texts that it runs by: path and content, its own spec first.
+    pub sources: Vec<(String, String)>,
+    /// Its resolved parameters.
+    pub params: Object,
+    /// Results taken over from the run that it repeats.
+    pub kept: Vec<crate::machine::Kept>,
+    /// The run that it repeats.
+    pub retry_of: Option<RunId>,
+    /// The configuration it runs under, for the record and for a resume.
+    pub config: serde_json::Value,
+}
+
+/// How a run ended.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Finished {
+    /// Which.
+    pub run: RunId,
+    /// How.
+    pub outcome: Outcome,
+    /// Why; empty for success.
+    pub why: String,
+    /// The first step that failed.
+    pub failed: Option<Name>,
+    /// How far its result is believed.
+    pub standing: Standing,
+    /// How its steps ended.
+    pub tally: Tally,
+    /// Its outputs.
+    pub outputs: Object,
+}
+
+/// Why a run cannot go on. Its record is whole, and it can be resumed.
+#[derive(Debug, thiserror::Error)]
+pub enum EngineError {
+    /// The state cannot be read or written.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// The record was made by other rules.
+    #[error(transparent)]
+    Logic(#[from] OtherLogic),
+    /// The system refuses what the engine itself needs.
+    #[error("cannot {doing}: {cause}")]
+    System {
+        /// What was tried.
+        doing: &'static str,
+        /// The system's words.
+        cause: String,
+    },
+    /// The machine waits and nothing can happen any more: a mistake in wf.
+    #[error("the run is stuck; this is a mistake in wf")]
+    Stuck,
+}
+
+impl Session {
+    /// Opens a session.
+    pub fn new(ground: Ground) -> Arc<Self> {
+        let passed = crate::exec::environment::passed(&ground.host, &ground.pass);
+        Arc::new(Self {
+            client: http::Client::new(&passed),
+            locks: Locks::default(),
+            store: ground.store,
+            clock: ground.clock,
+            root: ground.root,
+            host: Arc::new(ground.host),
+            pass: ground.pass,
+            log_limit: ground.log_limit,
+            observer: Mutex::new(ground.observer),
+        })
+    }
+
+    /// Lets the observer see something.
+    pub(super) fn observe(&self, show: impl FnOnce(&mut dyn Observer)) {
+        let mut observer = self
+            .observer
+            .lock()
+            .unwrap_or_else(std::sync::PoisonError::into_inner);
+        show(observer.as_mut());
+    }
+}

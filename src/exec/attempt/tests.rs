@@ -1,0 +1,302 @@
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use serde_json::json;
+use tokio::sync::watch;
+
+use super::{Finished, Job, run};
+use crate::exec::log::{self, Stream};
+use crate::exec::process::Command;
+use crate::exec::{Mask, Stop};
+use crate::machine::Exit;
+use crate::model::{Class, Output, Schema};
+use crate::name::Name;
+use crate::time::SystemClock;
+
+const PATH: &str = "/usr/local/bin:/usr/bin:/bin";
+
+fn job(dir: &Path, script: &str) -> Job {
+    let output = dir.join("output");
+    let env = [
+        ("PATH", PATH.to_owned()),
+        ("WF_OUTPUT", output.display().to_string()),
+    ];
+    Job {
+        command: Command {
+            argv: ["sh", "-eu", "-c", script].map(String::from).into(),
+            env: env.map(|(name, value)| (name.to_owned(), value)).into(),
+            cwd: dir.to_path_buf(),
+        },
+        timeout: None,
+        grace: Duration::from_millis(300),
+        log: log::Target {
+            path: dir.join("a.1.log"),
+            limit: 1024 * 1024,
+            mask: Arc::new(mask()),
+            clock: Arc::new(SystemClock),
+        },
+        output,
+        outputs: Vec::new(),
+    }
+}
+
+fn mask() -> Mask {
+    Mask::default()
+}
+
+/// A receiver that is never told anything.
+fn never() -> watch::Receiver<Stop> {
+    watch::channel(Stop::No).1
+}
+
+fn logged(dir: &Path) -> String {
+    String::from_utf8_lossy(&std::fs::read(dir.join("a.1.log")).unwrap_or_default()).into_owned()
+}
+
+async fn check(script: &str, exit: Exit, log: &str) -> Finished {
+    let dir = tempfile::tempdir().unwrap();
+    let finished = run(job(dir.path(), script), never(), None).await;
+    assert_eq!(finished.exit, exit, "{script}");
+    assert_eq!(logged(dir.path()), log, "{script}");
+    finished
+}
+
+#[tokio::test]
+async fn processes_end_as_they_end() {
+    check("true", Exit::Code { code: 0 }, "").await;
+    let failed = check(
+        "echo out; echo err >&2; exit 3",
+        Exit::Code { code: 3 },
+        "out\nerr\n",
+    )
+    .await;
+    assert_eq!(failed.tail, "out\nerr");
+    check("kill -9 $$", Exit::Signal { signal: 9 }, "").await;
+    check("printf 'no end'", Exit::Code { code: 0 }, "no end").await;
+    check("cat", Exit::Code { code: 0 }, "").await;
+    check(
+        "printf '\\377\\376'",
+        Exit::Code { code: 0 },
+        "\u{fffd}\u{fffd}",
+    )
+    .await;
+}
+
+#[tokio::test]
+async fn a_silent_attempt_leaves_no_file() {
+    let dir = tempfile::tempdir().unwrap();
+    run(job(dir.path(), "true"), never(), None).await;
+    assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0);
+}
+
+#[tokio::test]
+async fn the_environment_is_exactly_what_was_given() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut job = job(dir.path(), "");
+    job.command.argv = vec!["env".into()];
+    let expected = format!("PATH={PATH}\nWF_OUTPUT={}\n", job.output.display());
+    run(job, never(), None).await;
+    assert_eq!(logged(dir.path()), expected);
+}
+
+async fn unable(change: impl FnOnce(&mut Job), why: &str, class: Class) {
+    let dir = tempfile::tempdir().unwrap();
+    std::fs::write(dir.path().join("plain"), "").unwrap();
+    std::fs::write(dir.path().join("orphan"), "#!/no/such/interpreter\n").unwrap();
+    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    std::fs::set_permissions(dir.path().join("orphan"), mode).unwrap();
+    let mut job = job(dir.path(), "true");
+    change(&mut job);
+    match run(job, never(), None).await.exit {
+        Exit::Unable {
+            why: found,
+            class: whose,
+        } => {
+            assert!(found.contains(why), "{found} lacks {why}");
+            assert_eq!(whose, class, "{found}");
+        }
+        other => panic!("{other:?}, not {why}"),
+    }
+}
+
+#[tokio::test]
+async fn what_cannot_start_says_why() {
+    use Class::{Environmental, Logical};
+    let argv = |words: &'static [&str]| {
+        move |job: &mut Job| job.command.argv = words.iter().map(|word| (*word).into()).collect()
+    };
+    unable(
+        argv(&["no_such_program"]),
+        "no program `no_such_program` in PATH",
+        Environmental,
+    )
+    .await;
+    unable(argv(&["./none"]), "there is no program `", Environmental).await;
+    unable(argv(&["./plain"]), "is not executable", Environmental).await;
+    unable(
+        argv(&["./orphan"]),
+        "an interpreter that does not exist",
+        Environmental,
+    )
+    .await;
+    unable(argv(&["/usr"]), "is a folder", Logical).await;
+    unable(argv(&[]), "no program to execute", Logical).await;
+    unable(argv(&[""]), "is empty", Logical).await;
+    unable(argv(&["sh", "a\0b"]), "a NUL character", Logical).await;
+    unable(
+        |job| job.command.cwd.push("gone"),
+        "gone` does not exist",
+        Environmental,
+    )
+    .await;
+    let huge = |job: &mut Job| job.command.env.push(("HUGE".into(), "x".repeat(4_000_000)));
+    unable(huge, "are too long (4000", Environmental).await;
+}
+
+#[tokio::test]
+async fn a_busy_file_says_so() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("busy");
+    std::fs::copy("/bin/true", &file).unwrap();
+    let open = std::fs::OpenOptions::new()
+        .append(true)
+        .open(&file)
+        .unwrap();
+    let mut job = job(dir.path(), "");
+    job.command.argv = vec!["./busy".into()];
+    let exit = run(job, never(), None).await.exit;
+    assert!(exit.to_string().contains("is being written"), "{exit}");
+    drop(open);
+}
+
+fn outputs(names: &[(&str, &str)]) -> Vec<Output> {
+    let output = |(name, kind): &(&str, &str)| Output {
+        name: Name::parse(name).unwrap(),
+        schema: Schema::new(json!({ "type": kind })).unwrap(),
+    };
+    names.iter().map(output).collect()
+}
+
+async fn give(script: &str) -> Finished {
+    let dir = tempfile::tempdir().unwrap();
+    let mut job = job(dir.path(), script);
+    job.outputs = outputs(&[("rows", "integer")]);
+    let finished = run(job, never(), None).await;
+    assert!(!dir.path().join("output").is_file());
+    finished
+}
+
+#[tokio::test]
+async fn outputs_are_read_and_checked() {
+    let given = give("echo rows=3 > \"$WF_OUTPUT\"").await;
+    assert_eq!(given.exit, Exit::Code { code: 0 });
+    assert_eq!(json!(given.outputs), json!({ "rows": 3 }));
+    for (script, part) in [
+        ("true", "`rows` was not given"),
+        ("echo rows=many > \"$WF_OUTPUT\"", "output `rows`"),
+        ("printf 'rows=\\377' > \"$WF_OUTPUT\"", "not UTF-8"),
+        (
+            "head -c 2000000 /dev/zero > \"$WF_OUTPUT\"",
+            "larger than 1024 KiB",
+        ),
+        ("mkdir \"$WF_OUTPUT\"", "it is not a file"),
+        ("mkfifo \"$WF_OUTPUT\"", "it is not a file"),
+    ] {
+        let given = give(script).await;
+        assert!(
+            given.exit.to_string().contains(part),
+            "{script}: {}",
+            given.exit
+        );
+        assert!(given.outputs.is_empty());
+    }
+    let failed = give("echo rows=3 > \"$WF_OUTPUT\"; exit 1").await;
+    assert_eq!(
+        (failed.exit, failed.outputs.len()),
+        (Exit::Code { code: 1 }, 0)
+    );
+}
+
+#[tokio::test]
+async fn an_earlier_output_file_is_not_read() {
+    let dir = tempfile::tempdir().unwrap();
+    std::fs::write(dir.path().join("output"), "rows=1").unwrap();
+    let mut job = job(dir.path(), "true");
+    job.outputs = outputs(&[("rows", "integer")]);
+    let exit = run(job, never(), None).await.exit;
+    assert!(exit.to_string().contains("was not given"), "{exit}");
+}
+
+#[tokio::test]
+async fn a_flood_is_bounded() {
+    let dir = tempfile::tempdir().unwrap();
+    let script = "echo first; head -c 100000000 /dev/zero | tr '\\0' x; echo; echo last";
+    let finished = run(job(dir.path(), script), never(), None).await;
+    assert_eq!(finished.exit, Exit::Code { code: 0 });
+    let log = logged(dir.path());
+    assert_eq!(log.len() as u64, finished.logged);
+    assert!(log.len() < 1024 * 1024 + 100, "{}", log.len());
+    assert!(log.len() > 700 * 1024, "{}", log.len());
+    assert!(log.starts_with("first\nxxx") && log.ends_with("xxx\nlast\n"));
+    let kept = log.len()
+        - log
+            .lines()
+            .find(|line| line.contains("left out"))
+            .unwrap()
+            .len()
+        - 2;
+    let note = format!("\n… {} bytes left out …\n", 100_000_012 - kept);
+    assert!(log.contains(&note), "{note}");
+    let files = std::fs::read_dir(dir.path()).unwrap().count();
+    assert_eq!(files, 2, "only the log and its index are left");
+    let read: usize = log::read(&dir.path().join("a.1.log"))
+        .unwrap()
+        .map(|c| c.unwrap().bytes.len())
+        .sum();
+    assert_eq!(read, log.len());
+}
+
+#[tokio::test]
+async fn observers_see_whole_lines_of_each_stream() {
+    let dir = tempfile::tempdir().unwrap();
+    let seen = Arc::new(Mutex::new(Vec::new()));
+    let show = {
+        let seen = Arc::clone(&seen);
+        Box::new(move |stream, bytes: &[u8]| {
+            seen.lock()
+                .unwrap()
+                .push((stream, String::from_utf8_lossy(bytes).into_owned()));
+        })
+    };
+    let script =
+        "printf 'a '; echo err >&2; sleep 0.05; echo b; printf question; sleep 0.4; printf ' end'";
+    run(job(dir.path(), script), never(), Some(show)).await;
+    let lines = |wanted: Stream| {
+        let seen = seen.lock().unwrap();
+        let of = |(stream, text): &(Stream, String)| (*stream == wanted).then(|| text.clone());
+        seen.iter().filter_map(of).collect::<Vec<_>>()
+    };
+    assert_eq!(lines(Stream::Err), ["err\n"]);
+    assert_eq!(lines(Stream::Out), ["a b\n", "question", " end"]);
+}
+
+#[tokio::test]
+async fn a_log_that_cannot_be_kept_fails_the_attempt() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut job = job(dir.path(), "echo hi");
+    job.log.path = dir.path().join("none/a.log");
+    let exit = run(job, never(), None).await.exit;
+    assert!(
+        exit.to_string().contains("cannot keep the log in"),
+        "{exit}"
+    );
+    assert_eq!(exit.class(), Some(Class::Environmental));
+}
+
+#[test]
+fn an_attempt_may_move_between_threads() {
+    fn sends<T: Send>(_: &T) {}
+    let dir = tempfile::tempdir().unwrap();
+    sends(&run(job(dir.path(), "true"), never(), None));
+}

@@ -1,0 +1,177 @@
+//! Cache keys: what the result of a step depends on.
+
+use std::fs::File;
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use super::{Env, Mask, Unable, files};
+use crate::digest::Digest;
+use crate::model::{Object, Output};
+
+/// The most differences that are told.
+const MOST: usize = 50;
+
+/// The sections of a key's parts that are told name by name, and the words for them.
+const SECTIONS: [(&str, &str); 4] = [
+    ("params", "param"),
+    ("env", "env"),
+    ("inputs", "input"),
+    ("outputs", "output"),
+];
+
+/// The parts that are told as a whole, and the words for them.
+const WHOLES: [(&str, &str); 6] = [
+    ("work", "what is executed"),
+    ("cwd", "cwd"),
+    ("item", "item"),
+    ("files", "cached files"),
+    ("empty", "input globs without files"),
+    ("platform", "platform"),
+];
+
+/// What a result depends on besides the files.
+#[derive(Clone, Debug)]
+pub struct Basis<'a> {
+    /// What is executed: shell and script, argv, or the request, as rendered.
+    pub work: Value,
+    /// Where it runs, relative to the workspace.
+    pub cwd: &'a str,
+    /// The variables that the plan and the step declare.
+    pub env: Env,
+    /// The plan's parameters.
+    pub params: &'a Object,
+    /// The item's value, where the step is repeated.
+    pub item: Option<&'a Value>,
+    /// The declared outputs.
+    pub outputs: &'a [Output],
+    /// The globs of the files that a reuse restores.
+    pub files: &'a [String],
+}
+
+/// The key of a result, and what it was made of, for [`differences`]. Reads every file that
+/// `inputs` match. Secrets are masked in the parts, so a key does not depend on their values.
+pub fn key(
+    basis: &Basis<'_>,
+    root: &Path,
+    inputs: &[String],
+    mask: &Mask,
+) -> Result<(Digest, Value), Unable> {
+    let (found, empty) = files::matching(root, inputs)?;
+    let mut digests = Object::new();
+    for (path, file) in found {
+        let digest = File::open(file)
+            .and_then(Digest::of_reader)
+            .map_err(|error| Unable::environmental(format!("cannot read `{path}`: {error}")))?;
+        digests.insert(path, json!(digest));
+    }
+    let env: Object = basis
+        .env
+        .iter()
+        .map(|(name, value)| (name.clone(), json!(value)))
+        .collect();
+    let outputs: Object = basis
+        .outputs
+        .iter()
+        .map(|output| (output.name.to_string(), output.schema.text().clone()))
+        .collect();
+    let parts = mask.value(&json!({
+        "work": basis.work,
+        "cwd": basis.cwd,
+        "env": env,
+        "params": basis.params,
+        "item": basis.item,
+        "outputs": outputs,
+        "files": basis.files,
+        "inputs": digests,
+        "empty": empty,
+        "platform": format!("{}-{}", std::env::consts::OS, std::env::consts::ARCH),
+    }));
+    Ok((Digest::of(sorted(&parts).to_string().as_bytes()), parts))
+}
+
+/// What changed between two keys' parts, one line each, in human words.
+pub fn differences(old: &Value, new: &Value) -> Vec<String> {
+    let mut lines = Vec::new();
+    for (part, word) in WHOLES {
+        if old.get(part) != new.get(part) {
+            lines.push(format!(
+                "{word}: {} → {}",
+                shown(old.get(part)),
+                shown(new.get(part))
+            ));
+        }
+    }
+    for (section, word) in SECTIONS {
+        compare(word, old.get(section), new.get(section), &mut lines);
+    }
+    if lines.len() > MOST {
+        let more = lines.len() - MOST;
+        lines.truncate(MOST);
+        lines.push(format!("… and {more} more"));
+    }
+    lines
+}
+
+fn compare(word: &str, old: Option<&Value>, new: Option<&Value>, lines: &mut Vec<String>) {
+    let none = Object::new();
+    let old = old.and_then(Value::as_object).unwrap_or(&none);
+    let new = new.and_then(Value::as_object).unwrap_or(&none);
+    for (name, was) in old {
+        match new.get(name) {
+            None => lines.push(format!("{word} {name} removed")),
+            Some(is) if is == was => {}
+            Some(is) if word == "input" => {
+                lines.push(format!(
+                    "{word} {name} changed {} → {}",
+                    short(was),
+                    short(is)
+                ));
+            }
+            Some(is) => {
+                lines.push(format!(
+                    "{word} {name}: {} → {}",
+                    shown(Some(was)),
+                    shown(Some(is))
+                ));
+            }
+        }
+    }
+    let added = new.keys().filter(|name| !old.contains_key(*name));
+    lines.extend(added.map(|name| format!("{word} {name} added")));
+}
+
+/// A value in a few words.
+fn shown(value: Option<&Value>) -> String {
+    let text = value.map_or_else(|| "nothing".into(), Value::to_string);
+    match text.char_indices().nth(80) {
+        Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
+        None => text,
+    }
+}
+
+fn short(digest: &Value) -> &str {
+    digest
+        .as_str()
+        .and_then(|digest| digest.get(..8))
+        .unwrap_or("?")
+}
+
+/// The same value with the keys of its objects in order, so that equal parts have equal bytes.
+fn sorted(value: &Value) -> Value {
+    match value {
+        Value::Object(fields) => {
+            let mut keys: Vec<_> = fields.iter().collect();
+            keys.sort_by_key(|(key, _)| *key);
+            keys.into_iter()
+                .map(|(key, value)| (key.clone(), sorted(value)))
+                .collect::<Object>()
+                .into()
+        }
+        Value::Array(items) => items.iter().map(sorted).collect(),
+        other => other.clone(),
+    }
+}
+
+#[cfg(test)]
+mod tests;

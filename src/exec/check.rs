@@ -1,0 +1,166 @@
+//! Runs checks, outside the worker: an own process, a minimal environment, bounded output.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::watch;
+
+use super::head::Head;
+use super::process::{self, Command};
+use super::supervise::{Limits, supervise};
+use super::{Env, Host, Mask, Stop, Unable, environment, files, shell};
+use crate::expr::{EvalError, Scope, Template};
+use crate::machine::{Exit, Verdict};
+use crate::model::{Check, Expect, Probe};
+use crate::name::Name;
+use crate::time::Clock;
+use crate::verify::{FileFound, Found, judge};
+
+/// How much of a probe's output is kept for judging, in bytes.
+const HEAD: usize = 1024 * 1024;
+
+/// Where checks run.
+#[derive(Clone)]
+pub struct Ground {
+    /// The workspace's root.
+    pub root: PathBuf,
+    /// The engine's own environment.
+    pub host: Arc<Host>,
+    /// What evidence must not show.
+    pub mask: Arc<Mask>,
+    /// For the time a check took.
+    pub clock: Arc<dyn Clock>,
+    /// The time between asking a probe to end and killing it.
+    pub grace: Duration,
+}
+
+/// A check with its templates rendered, ready to run.
+pub struct Trial {
+    name: Name,
+    expect: Expect,
+    timeout: Duration,
+    ground: Ground,
+    /// What is run, if anything; or why it cannot be.
+    command: Result<Option<Command>, Unable>,
+}
+
+impl Trial {
+    /// Renders a check. What goes wrong is told by the verdict.
+    pub fn new(check: &Check, ground: &Ground, scope: &dyn Scope) -> Self {
+        Self {
+            name: check.name.clone(),
+            expect: check.expect.clone(),
+            timeout: check.timeout,
+            ground: ground.clone(),
+            command: command(check, ground, scope),
+        }
+    }
+
+    /// Runs the probe and judges what it left. A check that is told to end rules `error`.
+    pub async fn run(self, stop: watch::Receiver<Stop>) -> Verdict {
+        let began = self.ground.clock.now();
+        let mut head = Head::new(HEAD);
+        let exit = match self.command {
+            Ok(None) => None,
+            Ok(Some(command)) => {
+                let limits = Limits {
+                    timeout: Some(self.timeout),
+                    grace: self.ground.grace,
+                };
+                Some(probe(&command, limits, stop, &mut head).await)
+            }
+            Err(unable) => Some(unable.into()),
+        };
+        let root = &self.ground.root;
+        let paths = self.expect.file_exists.iter();
+        let files: Vec<FileFound> = paths.map(|path| look(root, path)).collect();
+        let found = Found {
+            exit: exit.as_ref(),
+            stdout: &head.out,
+            stderr: &head.err,
+            truncated: head.truncated,
+            files: &files,
+        };
+        let took = self.ground.clock.now().since(began).as_millis();
+        let millis = u64::try_from(took).unwrap_or(u64::MAX);
+        masked(
+            judge(&self.expect, &found).verdict(self.name, millis),
+            &self.ground.mask,
+        )
+    }
+}
+
+async fn probe(
+    command: &Command,
+    limits: Limits,
+    stop: watch::Receiver<Stop>,
+    head: &mut Head,
+) -> Exit {
+    match process::spawn(command) {
+        Ok(process) => supervise(process, limits, stop, head).await,
+        Err(unable) => unable.into(),
+    }
+}
+
+/// What a check executes, with everything rendered.
+fn command(check: &Check, ground: &Ground, scope: &dyn Scope) -> Result<Option<Command>, Unable> {
+    let Some(probe) = &check.probe else {
+        return Ok(None);
+    };
+    let unable = |error: EvalError| Unable::logical(error.to_string());
+    let env: Env =
+        environment::of_check(&ground.host, &ground.root, &check.env, scope).map_err(unable)?;
+    let cwd = folder(&ground.root, check.cwd.as_deref())?;
+    let mut command = Command {
+        argv: Vec::new(),
+        env,
+        cwd,
+    };
+    command.argv = match probe {
+        Probe::Run(script) => shell::argv(script, command.path(), &command.cwd),
+        Probe::Exec(words) => render(words, scope).map_err(unable)?,
+    };
+    Ok(Some(command))
+}
+
+/// Renders the words of a command.
+pub(super) fn render(words: &[Template], scope: &dyn Scope) -> Result<Vec<String>, EvalError> {
+    words.iter().map(|word| word.render(scope)).collect()
+}
+
+/// A folder below the root, which links must not lead out of.
+fn folder(root: &Path, cwd: Option<&str>) -> Result<PathBuf, Unable> {
+    let Some(cwd) = cwd else {
+        return Ok(root.to_path_buf());
+    };
+    let folder = root.join(cwd);
+    if folder.exists() {
+        files::inside(root, &folder)?;
+    }
+    Ok(folder)
+}
+
+/// Looks whether a path is a file of the workspace. One that leaves it is refused whether or not
+/// there is something.
+fn look(root: &Path, path: &str) -> FileFound {
+    let file = root.join(path);
+    let nearest = file.ancestors().find(|ancestor| ancestor.exists());
+    match files::inside(root, nearest.unwrap_or(root)) {
+        Ok(()) if file.is_file() => FileFound::Yes,
+        Ok(()) => FileFound::No,
+        Err(unable) => FileFound::Unable(unable.why),
+    }
+}
+
+fn masked(verdict: Verdict, mask: &Mask) -> Verdict {
+    Verdict {
+        expected: mask.text(&verdict.expected),
+        found: mask.text(&verdict.found),
+        evidence: mask.text(&verdict.evidence),
+        ..verdict
+    }
+}
+
+#[cfg(test)]
+mod tests;

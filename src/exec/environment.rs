@@ -1,0 +1,165 @@
+//! The environments of steps and of checks, built from nothing.
+//!
+//! Of two values for one name the later counts; the engine's own variables come last, so that
+//! nothing can pretend to be them.
+
+use std::path::Path;
+
+use globset::{Glob, GlobSet, GlobSetBuilder};
+use serde_json::Value;
+
+use super::{Env, Host};
+use crate::digest::Digest;
+use crate::expr::{EvalError, Scope};
+use crate::machine::{Attempt, Item};
+use crate::model::{EnvVar, Fan, Object};
+use crate::name::RunId;
+
+/// What every step may see of the engine's own environment; `LC_*` besides.
+const BASE: [&str; 9] = [
+    "PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "TERM", "TZ", "TMPDIR",
+];
+
+/// What every check may see of it.
+const BASE_OF_CHECKS: [&str; 2] = ["PATH", "HOME"];
+
+/// What the environment of a step is made of.
+#[derive(Clone, Copy, Debug)]
+pub struct Parts<'a> {
+    /// The engine's own environment.
+    pub host: &'a Host,
+    /// Globs of further names that a step may see of it.
+    pub pass: &'a [String],
+    /// The plan's variables.
+    pub plan: &'a [EnvVar],
+    /// The step's variables.
+    pub step: &'a [EnvVar],
+    /// The plan's resolved parameters.
+    pub params: &'a Object,
+    /// The run.
+    pub run: &'a RunId,
+    /// The attempt.
+    pub attempt: &'a Attempt,
+    /// The item, where the step is repeated.
+    pub item: Option<&'a Item>,
+    /// Over what the step is repeated.
+    pub fan: &'a Fan,
+    /// The output file.
+    pub output: &'a Path,
+    /// The workspace's root.
+    pub workspace: &'a Path,
+}
+
+/// The environment of a step.
+pub fn of_step(parts: &Parts<'_>, scope: &dyn Scope) -> Result<Env, EvalError> {
+    let mut env = passed(parts.host, parts.pass);
+    for (name, value) in declared(parts.plan, parts.step, scope)? {
+        env.insert(name, value);
+    }
+    for (name, value) in own(parts) {
+        env.insert(name, value);
+    }
+    Ok(env.into_iter().collect())
+}
+
+/// The part of the engine's own environment that steps may see: a fixed list, and what globs
+/// name.
+pub fn passed(host: &Host, pass: &[String]) -> Host {
+    let globs = name_globs(pass);
+    host.iter()
+        .filter(|(name, _)| {
+            BASE.contains(&name.as_str()) || name.starts_with("LC_") || globs.is_match(name)
+        })
+        .map(|(name, value)| (name.clone(), value.clone()))
+        .collect()
+}
+
+/// The variables that a plan and a step declare, rendered, each name once.
+pub fn declared(plan: &[EnvVar], step: &[EnvVar], scope: &dyn Scope) -> Result<Env, EvalError> {
+    let mut env = Host::new();
+    for EnvVar { name, value } in plan.iter().chain(step) {
+        env.insert(name.to_string(), value.render(scope)?);
+    }
+    Ok(env.into_iter().collect())
+}
+
+/// The environment of a check: nothing that the worker could have put there.
+pub fn of_check(
+    host: &Host,
+    workspace: &Path,
+    own: &[EnvVar],
+    scope: &dyn Scope,
+) -> Result<Env, EvalError> {
+    let mut env: Host = BASE_OF_CHECKS
+        .iter()
+        .filter_map(|name| Some(((*name).to_owned(), host.get(*name)?.clone())))
+        .collect();
+    env.extend(declared(&[], own, scope)?);
+    env.insert("WF_WORKSPACE".into(), workspace.display().to_string());
+    Ok(env.into_iter().collect())
+}
+
+/// The same for every attempt of a place of a run, and for nothing else: 32 hexadecimal digits.
+pub fn idempotency_key(run: &RunId, step: &str, item_key: Option<&str>) -> String {
+    let mut parts = vec![run.as_str().as_bytes(), step.as_bytes()];
+    parts.extend(item_key.map(str::as_bytes));
+    Digest::of_parts(parts)
+        .to_string()
+        .chars()
+        .take(32)
+        .collect()
+}
+
+/// The engine's own variables.
+fn own(parts: &Parts<'_>) -> Env {
+    let Attempt { place, attempt } = parts.attempt;
+    let key = parts.item.map(|item| item.key.as_str());
+    let mut env = vec![
+        ("WF_RUN".into(), parts.run.to_string()),
+        ("WF_STEP".into(), place.step.to_string()),
+        ("WF_ATTEMPT".into(), attempt.to_string()),
+        ("WF_OUTPUT".into(), parts.output.display().to_string()),
+        ("WF_WORKSPACE".into(), parts.workspace.display().to_string()),
+        (
+            "WF_IDEMPOTENCY_KEY".into(),
+            idempotency_key(parts.run, place.step.as_str(), key),
+        ),
+    ];
+    env.extend(named("WF_PARAM_", parts.params));
+    if let (Some(item), Some(index)) = (parts.item, place.item) {
+        env.push(("WF_ITEM_KEY".into(), item.key.clone()));
+        env.push(("WF_ITEM_INDEX".into(), index.to_string()));
+        match (&item.value, parts.fan) {
+            (Value::Object(axes), Fan::Matrix(_)) => env.extend(named("WF_MATRIX_", axes)),
+            (value, _) => env.push(("WF_ITEM".into(), text(value))),
+        }
+    }
+    env
+}
+
+fn named(prefix: &str, values: &Object) -> Env {
+    values
+        .iter()
+        .map(|(name, value)| (format!("{prefix}{}", name.to_uppercase()), text(value)))
+        .collect()
+}
+
+/// Text as it is, all else as JSON.
+fn text(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    }
+}
+
+/// Globs that cannot be read name nothing; the configuration's reader has refused them.
+fn name_globs(pass: &[String]) -> GlobSet {
+    let mut set = GlobSetBuilder::new();
+    for glob in pass.iter().filter_map(|glob| Glob::new(glob).ok()) {
+        set.add(glob);
+    }
+    set.build().unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,210 @@
+//! Files that globs name inside the workspace.
+
+use std::collections::BTreeMap;
+use std::fmt::Display;
+use std::fs::{self, Metadata};
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+
+use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
+use walkdir::{DirEntry, WalkDir};
+
+use super::Unable;
+use crate::digest::Digest;
+use crate::machine::Artifact;
+use crate::store::KeptFile;
+
+/// The most entries of folders that one glob may look at.
+const MOST: usize = 2_000_000;
+
+/// Folders that belong to tools, not to the work.
+const SKIPPED: [&str; 2] = [".git", ".wf"];
+
+/// Puts the files that globs match away with `keep`, which gives digest and size. A glob that
+/// matches nothing is an error.
+pub fn artifacts<E: Display>(
+    root: &Path,
+    globs: &[String],
+    mut keep: impl FnMut(&Path) -> Result<(Digest, u64), E>,
+) -> Result<Vec<Artifact>, Unable> {
+    let kept = cached(root, globs, &mut keep)?;
+    let artifact = |file: KeptFile| Artifact {
+        path: file.path,
+        digest: file.digest,
+        size: file.size,
+    };
+    Ok(kept.into_iter().map(artifact).collect())
+}
+
+/// As [`artifacts`], with the permissions that bringing them back needs.
+pub fn cached<E: Display>(
+    root: &Path,
+    globs: &[String],
+    mut keep: impl FnMut(&Path) -> Result<(Digest, u64), E>,
+) -> Result<Vec<KeptFile>, Unable> {
+    let (files, idle) = matching(root, globs)?;
+    if let Some(glob) = idle.first() {
+        return Err(Unable::logical(format!("no file matches `{glob}`")));
+    }
+    let mut kept = Vec::with_capacity(files.len());
+    for (path, file) in files {
+        let unable =
+            |error: &dyn Display| Unable::environmental(format!("cannot keep `{path}`: {error}"));
+        let metadata = fs::metadata(&file).map_err(|error| unable(&error))?;
+        let (digest, size) = keep(&file).map_err(|error| unable(&error))?;
+        let mode = metadata.permissions().mode() & 0o7777;
+        kept.push(KeptFile {
+            path,
+            digest,
+            size,
+            mode,
+        });
+    }
+    Ok(kept)
+}
+
+/// Brings files back with `fetch`, which writes a content to a path. Their folders are made.
+pub fn restore<E: Display>(
+    root: &Path,
+    files: &[KeptFile],
+    mut fetch: impl FnMut(&KeptFile, &Path) -> Result<(), E>,
+) -> Result<(), Unable> {
+    for file in files {
+        let unable = |error: &dyn Display| {
+            Unable::environmental(format!("cannot bring back `{}`: {error}", file.path))
+        };
+        let to = root.join(plain(&file.path)?);
+        if let Some(folder) = to.parent() {
+            fs::create_dir_all(folder).map_err(|error| unable(&error))?;
+            inside(root, folder)?;
+        }
+        fetch(file, &to).map_err(|error| unable(&error))?;
+    }
+    Ok(())
+}
+
+/// The files that globs match, by their paths below the root, and the globs that match none. A
+/// glob that matches a folder means all files below it.
+pub(super) fn matching(
+    root: &Path,
+    globs: &[String],
+) -> Result<(BTreeMap<String, PathBuf>, Vec<String>), Unable> {
+    let mut files = BTreeMap::new();
+    let mut idle = Vec::new();
+    for glob in globs {
+        let before = files.len();
+        let again = walk(root, glob, &mut files)?;
+        if files.len() == before && !again {
+            idle.push(glob.clone());
+        }
+    }
+    Ok((files, idle))
+}
+
+/// Adds the files that one glob matches; gives whether it matched any.
+fn walk(root: &Path, glob: &str, files: &mut BTreeMap<String, PathBuf>) -> Result<bool, Unable> {
+    let glob = plain(glob)?;
+    let globs = compile(glob)?;
+    let start = root.join(literal_part(glob));
+    if !start.exists() {
+        return Ok(false);
+    }
+    inside(root, &start)?;
+    let mut any = false;
+    let walk = WalkDir::new(&start)
+        .into_iter()
+        .filter_entry(is_of_the_work);
+    for (count, entry) in walk.enumerate() {
+        if count > MOST {
+            let why = format!("`{glob}` looks at more than {MOST} files and folders");
+            return Err(Unable::logical(why));
+        }
+        let entry = entry
+            .map_err(|error| Unable::environmental(format!("cannot look for `{glob}`: {error}")))?;
+        let Ok(path) = entry.path().strip_prefix(root) else {
+            continue;
+        };
+        if globs.is_match(path) && is_file(root, &entry)? {
+            let name = path.to_str().ok_or_else(|| {
+                Unable::logical(format!("the name of `{}` is not UTF-8", path.display()))
+            })?;
+            files.insert(name.to_owned(), entry.into_path());
+            any = true;
+        }
+    }
+    Ok(any)
+}
+
+/// Whether an entry is a file, or a link to one, which must be inside the workspace.
+fn is_file(root: &Path, entry: &DirEntry) -> Result<bool, Unable> {
+    if !entry.path_is_symlink() {
+        return Ok(entry.file_type().is_file());
+    }
+    if !fs::metadata(entry.path()).is_ok_and(|found: Metadata| found.is_file()) {
+        return Ok(false);
+    }
+    inside(root, entry.path()).map(|()| true)
+}
+
+fn is_of_the_work(entry: &DirEntry) -> bool {
+    entry.depth() == 0 || SKIPPED.iter().all(|name| entry.file_name() != *name)
+}
+
+/// A path or glob that stays below where it starts, without a leading `./`.
+fn plain(glob: &str) -> Result<&str, Unable> {
+    let plain = glob.trim_start_matches("./").trim_end_matches('/');
+    if plain.starts_with('/') || plain.split('/').any(|part| part == "..") {
+        return Err(Unable::logical(format!("`{glob}` leaves the workspace")));
+    }
+    Ok(plain)
+}
+
+/// The folders that a glob names before its first special character: where to begin looking.
+fn literal_part(glob: &str) -> &str {
+    match glob.find(['*', '?', '[', '{', '\\']) {
+        None => glob,
+        Some(special) => {
+            let before = glob.get(..special).unwrap_or_default();
+            before.rsplit_once('/').map_or("", |(folder, _)| folder)
+        }
+    }
+}
+
+fn compile(glob: &str) -> Result<GlobSet, Unable> {
+    let unable = |error: globset::Error| Unable::logical(format!("bad glob: {error}"));
+    let below = if glob.is_empty() {
+        "**".into()
+    } else {
+        format!("{glob}/**")
+    };
+    let mut set = GlobSetBuilder::new();
+    for text in [glob, &below] {
+        set.add(
+            GlobBuilder::new(text)
+                .literal_separator(true)
+                .build()
+                .map_err(unable)?,
+        );
+    }
+    set.build().map_err(unable)
+}
+
+/// Refuses a path that links lead out of the workspace.
+pub(super) fn inside(root: &Path, path: &Path) -> Result<(), Unable> {
+    let real = |path: &Path| {
+        fs::canonicalize(path).map_err(|error| {
+            Unable::environmental(format!("cannot look at `{}`: {error}", path.display()))
+        })
+    };
+    if real(path)?.starts_with(real(root)?) {
+        Ok(())
+    } else {
+        let path = path.strip_prefix(root).unwrap_or(path).display();
+        Err(Unable::logical(format!(
+            "`{path}` leads out of the workspace"
+        )))
+    }
+}
+
+#[cfg(test)]
+mod tests;

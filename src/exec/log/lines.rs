@@ -1,0 +1,97 @@
+/// The longest beginning of a line that is held back, in bytes.
+const LONGEST: usize = 16 * 1024;
+
+/// Cuts one stream at its line ends, so that two streams can share a log.
+#[derive(Debug, Default)]
+pub(super) struct Lines {
+    held: Vec<u8>,
+}
+
+impl Lines {
+    /// Takes bytes; gives whole lines, or whatever there is of a very long one.
+    pub(super) fn push(&mut self, bytes: &[u8], give: &mut dyn FnMut(&[u8])) {
+        let Some(last) = bytes.iter().rposition(|byte| *byte == b'\n') else {
+            return self.hold(bytes, give);
+        };
+        let (whole, begun) = bytes.split_at(last + 1);
+        let mut rest = whole;
+        if !self.held.is_empty() {
+            let first = whole.iter().position(|byte| *byte == b'\n').unwrap_or(last);
+            let (end, after) = whole.split_at(first + 1);
+            self.held.extend_from_slice(end);
+            self.flush(give);
+            rest = after;
+        }
+        if !rest.is_empty() {
+            give(rest);
+        }
+        self.hold(begun, give);
+    }
+
+    /// Gives what is held back.
+    pub(super) fn flush(&mut self, give: &mut dyn FnMut(&[u8])) {
+        if !self.held.is_empty() {
+            give(&self.held);
+            self.held.clear();
+        }
+    }
+
+    /// Whether something is held back.
+    pub(super) fn holds(&self) -> bool {
+        !self.held.is_empty()
+    }
+
+    fn hold(&mut self, bytes: &[u8], give: &mut dyn FnMut(&[u8])) {
+        if self.held.len() + bytes.len() <= LONGEST {
+            self.held.extend_from_slice(bytes);
+        } else {
+            self.flush(give);
+            give(bytes);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{LONGEST, Lines};
+    use proptest::prelude::*;
+
+    fn check(pushed: &[&[u8]], given: &[&[u8]]) {
+        let mut lines = Lines::default();
+        let mut got: Vec<Vec<u8>> = Vec::new();
+        for bytes in pushed {
+            lines.push(bytes, &mut |part| got.push(part.to_vec()));
+        }
+        lines.flush(&mut |part| got.push(part.to_vec()));
+        assert_eq!(got, given);
+    }
+
+    #[test]
+    fn lines_stay_whole() {
+        check(&[b"one\n"], &[b"one\n"]);
+        check(&[b"o", b"ne\ntw", b"o\n"], &[b"one\n", b"two\n"]);
+        check(&[b"a\nb\nc"], &[b"a\nb\n", b"c"]);
+        check(&[b"a", b"b\nc\nd\ne"], &[b"ab\n", b"c\nd\n", b"e"]);
+        check(&[b"", b"\n", b""], &[b"\n"]);
+    }
+
+    #[test]
+    fn a_line_without_end_is_not_held() {
+        let long = vec![b'x'; LONGEST + 1];
+        check(&[b"a", &long], &[b"a", &long]);
+    }
+
+    proptest! {
+        #[test]
+        fn nothing_is_lost_or_moved(parts in proptest::collection::vec(
+            proptest::collection::vec(prop_oneof![Just(b'\n'), any::<u8>()], 0..40), 0..20)) {
+            let mut lines = Lines::default();
+            let mut got = Vec::new();
+            for part in &parts {
+                lines.push(part, &mut |bytes| got.extend_from_slice(bytes));
+            }
+            lines.flush(&mut |bytes| got.extend_from_slice(bytes));
+            prop_assert_eq!(got, parts.concat());
+        }
+    }
+}

@@ -1,0 +1,63 @@
+use super::Stream;
+use crate::time::Moment;
+
+/// A run of bytes in a log, as its index tells it. Runs follow each other without gaps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Record {
+    pub(super) at: Moment,
+    pub(super) stream: Stream,
+    pub(super) length: u32,
+}
+
+impl Record {
+    /// The longest run: two bits of the length tell the stream.
+    pub(super) const MAX: u32 = (1 << 30) - 1;
+
+    /// The size of a written record.
+    pub(super) const SIZE: usize = 12;
+
+    pub(super) fn to_bytes(self) -> [u8; Self::SIZE] {
+        let stream: u32 = match self.stream {
+            Stream::Out => 0,
+            Stream::Err => 1,
+            Stream::Note => 2,
+        };
+        let word = (stream << 30) | self.length.min(Self::MAX);
+        let mut bytes = [0; Self::SIZE];
+        let (time, rest) = bytes.split_at_mut(8);
+        time.copy_from_slice(&self.at.millis().to_le_bytes());
+        rest.copy_from_slice(&word.to_le_bytes());
+        bytes
+    }
+
+    pub(super) fn from_bytes(bytes: [u8; Self::SIZE]) -> Self {
+        let [a, b, c, d, e, f, g, h, i, j, k, l] = bytes;
+        let word = u32::from_le_bytes([i, j, k, l]);
+        Self {
+            at: Moment::from_millis(i64::from_le_bytes([a, b, c, d, e, f, g, h])),
+            stream: match word >> 30 {
+                0 => Stream::Out,
+                1 => Stream::Err,
+                _ => Stream::Note,
+            },
+            length: word & Self::MAX,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Record, Stream};
+    use crate::time::Moment;
+
+    #[test]
+    fn what_is_written_is_read_back() {
+        for stream in [Stream::Out, Stream::Err, Stream::Note] {
+            for length in [0, 1, 65_536, Record::MAX] {
+                let at = Moment::from_millis(1_700_000_000_123);
+                let record = Record { at, stream, length };
+                assert_eq!(Record::from_bytes(record.to_bytes()), record);
+            }
+        }
+    }
+}

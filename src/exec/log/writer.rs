@@ -1,0 +1,202 @@
+use std::fs;
+use std::io;
+use std::path::Path;
+
+use super::{Stream, Target, cursor::Cursor, lines::Lines, segment::Segment, target};
+use crate::exec::OnOutput;
+use crate::exec::supervise::Sink;
+use crate::exec::{MaskStream, Unable};
+
+/// Writes the log of one attempt and shows it to whoever watches.
+pub struct Writer {
+    streams: [Channel; 2],
+    disk: Disk,
+    on_output: Option<OnOutput>,
+}
+
+/// One stream on its way: first masked, then cut at line ends.
+struct Channel {
+    stream: Stream,
+    mask: MaskStream,
+    lines: Lines,
+}
+
+/// The files: a head, then two ends in turn, of which the older is dropped when the newer is
+/// full.
+struct Disk {
+    target: Target,
+    head: Option<Segment>,
+    newer: Option<Segment>,
+    older: u64,
+    dropped: u64,
+    broken: Option<io::Error>,
+}
+
+impl Writer {
+    /// Nothing is written, or made, yet.
+    pub fn new(target: Target, on_output: Option<OnOutput>) -> Self {
+        let channel = |stream| Channel {
+            stream,
+            mask: target.mask.stream(),
+            lines: Lines::default(),
+        };
+        Self {
+            streams: [channel(Stream::Out), channel(Stream::Err)],
+            disk: Disk::new(target),
+            on_output,
+        }
+    }
+
+    /// Writes what is left and puts the parts together. Gives how many bytes are kept.
+    pub fn finish(mut self) -> Result<u64, Unable> {
+        let Self {
+            streams,
+            disk,
+            on_output,
+        } = &mut self;
+        for Channel {
+            stream,
+            mask,
+            lines,
+        } in streams
+        {
+            let mut give = |bytes: &[u8]| give(disk, on_output, *stream, bytes);
+            mask.finish(&mut |bytes| lines.push(bytes, &mut give));
+            lines.flush(&mut give);
+        }
+        self.disk.close()
+    }
+}
+
+fn give(disk: &mut Disk, on_output: &mut Option<OnOutput>, stream: Stream, bytes: &[u8]) {
+    disk.write(stream, bytes);
+    if let Some(show) = on_output {
+        show(stream, bytes);
+    }
+}
+
+impl Sink for Writer {
+    fn take(&mut self, stream: Stream, bytes: &[u8]) {
+        let Self {
+            streams,
+            disk,
+            on_output,
+        } = self;
+        let Some(channel) = streams.iter_mut().find(|known| known.stream == stream) else {
+            return give(disk, on_output, stream, bytes);
+        };
+        let Channel { mask, lines, .. } = channel;
+        mask.push(bytes, &mut |bytes| {
+            lines.push(bytes, &mut |bytes| give(disk, on_output, stream, bytes));
+        });
+    }
+
+    fn holds(&self) -> bool {
+        self.streams.iter().any(|channel| channel.lines.holds())
+    }
+
+    fn quiet(&mut self) {
+        for Channel { stream, lines, .. } in &mut self.streams {
+            lines.flush(&mut |bytes| give(&mut self.disk, &mut self.on_output, *stream, bytes));
+        }
+    }
+}
+
+impl Disk {
+    fn new(target: Target) -> Self {
+        Self {
+            target,
+            head: None,
+            newer: None,
+            older: 0,
+            dropped: 0,
+            broken: None,
+        }
+    }
+
+    /// After the first failure nothing more is written; the end tells.
+    fn write(&mut self, stream: Stream, bytes: &[u8]) {
+        if self.broken.is_none() {
+            self.broken = self.try_write(stream, bytes).err();
+        }
+    }
+
+    fn try_write(&mut self, stream: Stream, bytes: &[u8]) -> io::Result<()> {
+        let at = self.target.clock.now();
+        let half = self.target.limit / 2;
+        let head = open(&mut self.head, &self.target.path, half)?;
+        let room = half.saturating_sub(head.length());
+        let (first, mut rest) = bytes.split_at(bytes.len().min(to_usize(room)));
+        if !first.is_empty() {
+            head.append(stream, at, first)?;
+        }
+        let quarter = (self.target.limit / 4).max(1);
+        let [older, newer] = target::ends(&self.target.path);
+        while !rest.is_empty() {
+            let end = open(&mut self.newer, &newer, quarter)?;
+            let room = quarter.saturating_sub(end.length());
+            let (now, later) = rest.split_at(rest.len().min(to_usize(room)));
+            end.append(stream, at, now)?;
+            rest = later;
+            if !rest.is_empty() {
+                self.dropped += std::mem::replace(&mut self.older, end.length());
+                self.newer = None;
+                fs::rename(&newer, &older)?;
+                fs::rename(target::index(&newer), target::index(&older))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn close(mut self) -> Result<u64, Unable> {
+        let joined = match self.broken.take() {
+            Some(error) => Err(error),
+            None => self.join(),
+        };
+        joined.map_err(|error| {
+            let path = self.target.path.display();
+            Unable::environmental(format!("cannot keep the log in {path}: {error}"))
+        })
+    }
+
+    /// Puts the end behind the head.
+    fn join(&mut self) -> io::Result<u64> {
+        let Some(head) = &mut self.head else {
+            return Ok(0);
+        };
+        if self.newer.take().is_none() {
+            return Ok(head.length());
+        }
+        if self.dropped > 0 {
+            let note = left_out(&format!("{} bytes", self.dropped));
+            head.append(Stream::Note, self.target.clock.now(), note.as_bytes())?;
+        }
+        let ends = target::ends(&self.target.path);
+        for end in ends.iter().skip(usize::from(self.older == 0)) {
+            if let Some(mut cursor) = Cursor::open(end)? {
+                while let Some(chunk) = cursor.any()? {
+                    head.append(chunk.stream, chunk.at, &chunk.bytes)?;
+                }
+                fs::remove_file(end)?;
+                fs::remove_file(target::index(end))?;
+            }
+        }
+        Ok(head.length())
+    }
+}
+
+/// The note where something is missing.
+pub(super) fn left_out(what: &str) -> String {
+    format!("\n… {what} left out …\n")
+}
+
+fn open<'a>(slot: &'a mut Option<Segment>, path: &Path, limit: u64) -> io::Result<&'a mut Segment> {
+    match slot {
+        Some(open) => Ok(open),
+        None => Ok(slot.insert(Segment::create(path, limit)?)),
+    }
+}
+
+fn to_usize(length: u64) -> usize {
+    usize::try_from(length).unwrap_or(usize::MAX)
+}

@@ -1,0 +1,300 @@
+//! Follows a process to its end, or ends it.
+
+use std::io;
+use std::os::unix::process::ExitStatusExt as _;
+use std::process::ExitStatus;
+use std::time::Duration;
+
+use tokio::io::{AsyncRead, AsyncReadExt as _};
+use tokio::sync::watch;
+use tokio::time::Instant;
+
+use super::log::Stream;
+use super::process::Process;
+use super::{Stop, Unable};
+use crate::machine::Exit;
+
+/// How long output may keep coming, or pipes stay open, after the process itself ended.
+const AFTER_END: Duration = Duration::from_millis(200);
+
+/// How long a killed process may take to disappear; longer, and it is beyond our reach.
+const AFTER_KILL: Duration = Duration::from_secs(5);
+
+/// How often a group is looked at that was asked to end.
+const LOOK: Duration = Duration::from_millis(20);
+
+/// Silence after which the beginning of a line is shown.
+const QUIET: Duration = Duration::from_millis(200);
+
+/// What is read at once from a pipe: as much as it holds.
+const BUFFER: usize = 64 * 1024;
+
+/// Takes the output of a process while it runs.
+pub(super) trait Sink: Send {
+    /// Some bytes came.
+    fn take(&mut self, stream: Stream, bytes: &[u8]);
+
+    /// Whether some bytes are held back in the hope of more.
+    fn holds(&self) -> bool;
+
+    /// Nothing came for a while.
+    fn quiet(&mut self);
+}
+
+/// How long a process may take.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Limits {
+    /// Until it is asked to end.
+    pub(super) timeout: Option<Duration>,
+    /// From then on until it is killed.
+    pub(super) grace: Duration,
+}
+
+/// Where the end of a process has got to, and until when it may stay there.
+#[derive(Clone, Copy, Debug)]
+enum Phase {
+    Runs,
+    Asked,
+    Killed,
+    /// It ended, and others hold its pipes.
+    Ended,
+    /// They were killed too.
+    Orphaned,
+}
+
+/// Reads all output of a process and waits for its end; ends its group if it must.
+pub(super) async fn supervise(
+    process: Process,
+    limits: Limits,
+    stop: watch::Receiver<Stop>,
+    sink: &mut dyn Sink,
+) -> Exit {
+    let mut watched = Watched::new(process, limits);
+    let exit = watched.follow(stop, sink).await;
+    watched.process.set_ended();
+    exit
+}
+
+struct Watched {
+    process: Process,
+    limits: Limits,
+    phase: Phase,
+    until: Option<Instant>,
+    status: Option<ExitStatus>,
+    /// Why we ended it, if we did.
+    reason: Option<Exit>,
+}
+
+/// One pipe from the process.
+struct Pipe<R> {
+    reader: Option<R>,
+    bytes: Vec<u8>,
+}
+
+/// What happens next.
+enum Happening {
+    Out,
+    Err,
+    Exit(io::Result<ExitStatus>),
+    Stop(Stop),
+    Due,
+    Quiet,
+}
+
+impl Watched {
+    fn new(process: Process, limits: Limits) -> Self {
+        Self {
+            process,
+            limits,
+            phase: Phase::Runs,
+            until: limits.timeout.map(soon),
+            status: None,
+            reason: None,
+        }
+    }
+
+    async fn follow(&mut self, mut stop: watch::Receiver<Stop>, sink: &mut dyn Sink) -> Exit {
+        let mut out = Pipe::new(self.process.child.stdout.take());
+        let mut err = Pipe::new(self.process.child.stderr.take());
+        self.told_to(*stop.borrow_and_update());
+        loop {
+            if self.status.is_some() && out.is_closed() && err.is_closed() && self.is_alone() {
+                return self.ending();
+            }
+            let due = self.due();
+            let happened = tokio::select! {
+                () = out.fill(), if !out.is_closed() => Happening::Out,
+                () = err.fill(), if !err.is_closed() => Happening::Err,
+                exit = self.process.child.wait(), if self.status.is_none() => {
+                    Happening::Exit(exit)
+                }
+                told = told(&mut stop) => Happening::Stop(told),
+                () = wait_until(due) => Happening::Due,
+                () = tokio::time::sleep(QUIET), if sink.holds() => Happening::Quiet,
+            };
+            match happened {
+                Happening::Out => out.drain(Stream::Out, sink),
+                Happening::Err => err.drain(Stream::Err, sink),
+                Happening::Exit(status) => self.exited(status),
+                Happening::Stop(told) => self.told_to(told),
+                Happening::Quiet => sink.quiet(),
+                Happening::Due if !self.escalate(sink) => return self.ending(),
+                Happening::Due => {}
+            }
+        }
+    }
+
+    /// Whether nothing of the group needs to be waited for: where we did not end the process
+    /// ourselves, what it left running without our pipes is its own affair.
+    fn is_alone(&self) -> bool {
+        !matches!(self.phase, Phase::Asked) || !self.process.has_group()
+    }
+
+    /// When to act next. A group that was asked to end tells nobody when the last of it is gone.
+    fn due(&self) -> Option<Instant> {
+        match (self.phase, self.status) {
+            (Phase::Asked, Some(_)) => self.until.map(|until| until.min(soon(LOOK))),
+            _ => self.until,
+        }
+    }
+
+    fn exited(&mut self, status: io::Result<ExitStatus>) {
+        if let Err(error) = &status {
+            let why = format!("cannot learn how the process ended: {error}");
+            self.reason = Some(Unable::environmental(why).into());
+        }
+        self.status = Some(status.unwrap_or_default());
+        match self.phase {
+            Phase::Runs => self.enter(Phase::Ended, AFTER_END),
+            Phase::Killed => self.enter(Phase::Killed, AFTER_END),
+            Phase::Asked | Phase::Ended | Phase::Orphaned => {}
+        }
+    }
+
+    fn told_to(&mut self, stop: Stop) {
+        match (stop, self.phase) {
+            (Stop::No, _) | (_, Phase::Killed | Phase::Orphaned) | (Stop::Gently, Phase::Asked) => {
+            }
+            (Stop::Gently, Phase::Runs) => self.ask(Exit::Cancelled),
+            (Stop::Gently | Stop::AtOnce, _) => {
+                if self.status.is_none() {
+                    self.reason.get_or_insert(Exit::Cancelled);
+                }
+                self.kill();
+            }
+        }
+    }
+
+    /// The time of this phase is up. Gives whether there is another.
+    fn escalate(&mut self, sink: &mut dyn Sink) -> bool {
+        match self.phase {
+            Phase::Runs => self.ask(Exit::TimedOut),
+            Phase::Asked if self.until.is_some_and(|until| until <= Instant::now()) => self.kill(),
+            Phase::Asked if self.process.has_group() => {}
+            Phase::Asked => self.enter(Phase::Orphaned, AFTER_END),
+            Phase::Ended => {
+                sink.take(
+                    Stream::Note,
+                    b"\xe2\x80\xa6 ended what the step left running \xe2\x80\xa6\n",
+                );
+                self.process.kill();
+                self.enter(Phase::Orphaned, AFTER_END);
+            }
+            Phase::Killed | Phase::Orphaned => return false,
+        }
+        true
+    }
+
+    fn ask(&mut self, reason: Exit) {
+        self.reason = Some(reason);
+        self.process.ask_to_end();
+        self.enter(Phase::Asked, self.limits.grace);
+    }
+
+    fn kill(&mut self) {
+        self.process.kill();
+        let wait = match self.status {
+            Some(_) => AFTER_END,
+            None => AFTER_KILL,
+        };
+        self.enter(Phase::Killed, wait);
+    }
+
+    fn enter(&mut self, phase: Phase, wait: Duration) {
+        self.phase = phase;
+        self.until = Some(soon(wait));
+    }
+
+    fn ending(&mut self) -> Exit {
+        match (self.reason.take(), self.status) {
+            (Some(reason), _) => reason,
+            (None, Some(status)) => of_status(status),
+            (None, None) => Exit::Cancelled,
+        }
+    }
+}
+
+impl<R: AsyncRead + Unpin> Pipe<R> {
+    fn new(reader: Option<R>) -> Self {
+        Self {
+            reader,
+            bytes: Vec::new(),
+        }
+    }
+
+    fn is_closed(&self) -> bool {
+        self.reader.is_none()
+    }
+
+    /// Reads what there is; may be dropped while it waits. A pipe that ends or fails is closed.
+    async fn fill(&mut self) {
+        if let Some(reader) = &mut self.reader {
+            self.bytes.reserve(BUFFER);
+            if !matches!(reader.read_buf(&mut self.bytes).await, Ok(1..)) {
+                self.reader = None;
+            }
+        }
+    }
+
+    fn drain(&mut self, stream: Stream, sink: &mut dyn Sink) {
+        if !self.bytes.is_empty() {
+            sink.take(stream, &self.bytes);
+            self.bytes.clear();
+        }
+    }
+}
+
+fn of_status(status: ExitStatus) -> Exit {
+    match (status.code(), status.signal()) {
+        (Some(code), _) => Exit::Code { code },
+        (None, signal) => Exit::Signal {
+            signal: signal.unwrap_or(0),
+        },
+    }
+}
+
+/// Waits for the next word; forever, if none can come.
+pub(super) async fn told(stop: &mut watch::Receiver<Stop>) -> Stop {
+    match stop.changed().await {
+        Ok(()) => *stop.borrow_and_update(),
+        Err(_) => std::future::pending().await,
+    }
+}
+
+/// Waits for an instant; forever, if there is none.
+pub(super) async fn wait_until(at: Option<Instant>) {
+    match at {
+        Some(at) => tokio::time::sleep_until(at).await,
+        None => std::future::pending().await,
+    }
+}
+
+/// This long from now; a wait beyond the clock is a day's, and comes again.
+fn soon(wait: Duration) -> Instant {
+    let now = Instant::now();
+    now.checked_add(wait)
+        .unwrap_or(now + Duration::from_secs(86_400 * 365))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,193 @@
+use std::path::Path;
+use std::time::Duration;
+
+use tokio::sync::watch;
+use tokio::time::Instant;
+
+use super::{Limits, supervise};
+use crate::exec::Stop;
+use crate::exec::head::Head;
+use crate::exec::process::{Command, Process, spawn};
+use crate::machine::Exit;
+
+fn start(dir: &Path, script: &str) -> Process {
+    spawn(&Command {
+        argv: ["sh", "-c", script].map(String::from).into(),
+        env: vec![("PATH".into(), "/usr/bin:/bin".into())],
+        cwd: dir.to_path_buf(),
+    })
+    .unwrap()
+}
+
+struct Ended {
+    exit: Exit,
+    out: String,
+    took: Duration,
+}
+
+/// Runs a script; `tell` is told to it after 150 ms.
+async fn end(dir: &Path, script: &str, timeout: Option<u64>, tell: &[Stop]) -> Ended {
+    let process = start(dir, script);
+    let limits = Limits {
+        timeout: timeout.map(Duration::from_millis),
+        grace: Duration::from_millis(400),
+    };
+    let (told, stop) = watch::channel(Stop::No);
+    let mut head = Head::new(100_000);
+    let began = Instant::now();
+    let (exit, ()) = tokio::join!(supervise(process, limits, stop, &mut head), async {
+        for word in tell {
+            tokio::time::sleep(Duration::from_millis(150)).await;
+            told.send_replace(*word);
+        }
+    });
+    Ended {
+        exit,
+        out: String::from_utf8(head.out).unwrap(),
+        took: began.elapsed(),
+    }
+}
+
+/// Whether a process lives whose id a script wrote to a file; zombies do not.
+fn lives(dir: &Path, file: &str) -> bool {
+    let id = std::fs::read_to_string(dir.join(file)).unwrap();
+    let stat = std::fs::read_to_string(format!("/proc/{}/stat", id.trim()));
+    stat.is_ok_and(|stat| !stat.rsplit(')').next().unwrap().starts_with(" Z"))
+}
+
+async fn gone(dir: &Path, file: &str) -> bool {
+    for _ in 0..50 {
+        if !lives(dir, file) {
+            return true;
+        }
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    false
+}
+
+const FAMILY: &str = "sh -c 'sleep 30 & echo $! > grandchild; wait' & echo $! > child; wait";
+
+#[tokio::test]
+async fn cancelling_ends_the_whole_group() {
+    let dir = tempfile::tempdir().unwrap();
+    let ended = end(dir.path(), FAMILY, None, &[Stop::Gently]).await;
+    assert_eq!(ended.exit, Exit::Cancelled);
+    assert!(ended.took < Duration::from_millis(500), "{:?}", ended.took);
+    assert!(gone(dir.path(), "child").await && gone(dir.path(), "grandchild").await);
+}
+
+#[tokio::test]
+async fn a_timeout_ends_the_whole_group() {
+    let dir = tempfile::tempdir().unwrap();
+    let ended = end(dir.path(), FAMILY, Some(150), &[]).await;
+    assert_eq!(ended.exit, Exit::TimedOut);
+    assert!(gone(dir.path(), "child").await && gone(dir.path(), "grandchild").await);
+}
+
+#[tokio::test]
+async fn who_ends_in_time_may_clean_up() {
+    let dir = tempfile::tempdir().unwrap();
+    let script = "trap 'echo bye; exit 0' TERM; while :; do sleep 0.01; done";
+    let ended = end(dir.path(), script, Some(100), &[]).await;
+    assert_eq!((ended.exit, ended.out.as_str()), (Exit::TimedOut, "bye\n"));
+}
+
+#[tokio::test]
+async fn who_does_not_listen_is_killed() {
+    let dir = tempfile::tempdir().unwrap();
+    let deaf = "trap '' TERM; echo $$ > self; while :; do sleep 0.01; done";
+    for (tell, least, most) in [
+        (&[Stop::Gently][..], 500, 900),
+        (&[Stop::Gently, Stop::AtOnce][..], 250, 450),
+        (&[Stop::AtOnce][..], 100, 350),
+    ] {
+        let ended = end(dir.path(), deaf, None, tell).await;
+        let took = ended.took.as_millis();
+        assert_eq!(ended.exit, Exit::Cancelled);
+        assert!((least..most).contains(&took), "{tell:?}: {took} ms");
+        assert!(gone(dir.path(), "self").await);
+    }
+}
+
+#[tokio::test]
+async fn a_deaf_child_of_a_listening_parent_is_killed() {
+    let dir = tempfile::tempdir().unwrap();
+    let script = "(trap '' TERM; exec >/dev/null 2>&1; sh -c 'echo $PPID > child'; while :; do sleep 0.01; done) &
+        trap 'exit 0' TERM; while :; do sleep 0.01; done";
+    let ended = end(dir.path(), script, None, &[Stop::Gently]).await;
+    assert_eq!(ended.exit, Exit::Cancelled);
+    assert!(ended.took > Duration::from_millis(400), "{:?}", ended.took);
+    assert!(gone(dir.path(), "child").await);
+}
+
+#[tokio::test]
+async fn who_is_left_with_the_pipe_does_not_hold_us_up() {
+    let dir = tempfile::tempdir().unwrap();
+    let ended = end(
+        dir.path(),
+        "sleep 30 & echo $! > child; echo done",
+        None,
+        &[],
+    )
+    .await;
+    assert_eq!(
+        (ended.exit, ended.out.as_str()),
+        (Exit::Code { code: 0 }, "done\n")
+    );
+    assert!(ended.took < Duration::from_millis(600), "{:?}", ended.took);
+    assert!(gone(dir.path(), "child").await);
+}
+
+#[tokio::test]
+async fn who_left_the_group_with_the_pipe_does_not_hold_us_up() {
+    let dir = tempfile::tempdir().unwrap();
+    let script = "setsid sh -c 'echo $$ > child; exec sleep 3' & sleep 0.1; echo done";
+    let ended = end(dir.path(), script, None, &[]).await;
+    assert_eq!(
+        (ended.exit, ended.out.as_str()),
+        (Exit::Code { code: 0 }, "done\n")
+    );
+    assert!(ended.took < Duration::from_millis(900), "{:?}", ended.took);
+    let escaped = end(dir.path(), script, None, &[Stop::AtOnce]).await;
+    assert!(
+        escaped.took < Duration::from_millis(900),
+        "{:?}",
+        escaped.took
+    );
+}
+
+#[tokio::test]
+async fn a_server_without_our_pipes_may_stay() {
+    let dir = tempfile::tempdir().unwrap();
+    let script = "sleep 5 >/dev/null 2>&1 & echo $! > child";
+    let ended = end(dir.path(), script, None, &[]).await;
+    assert_eq!(ended.exit, Exit::Code { code: 0 });
+    assert!(ended.took < Duration::from_millis(150), "{:?}", ended.took);
+    assert!(lives(dir.path(), "child"));
+    let id: i32 = std::fs::read_to_string(dir.path().join("child"))
+        .unwrap()
+        .trim()
+        .parse()
+        .unwrap();
+    rustix::process::kill_process(
+        rustix::process::Pid::from_raw(id).unwrap(),
+        rustix::process::Signal::KILL,
+    )
+    .unwrap();
+}
+
+#[tokio::test]
+async fn a_dropped_attempt_takes_its_group_along() {
+    let dir = tempfile::tempdir().unwrap();
+    let run = end(dir.path(), FAMILY, None, &[]);
+    let cut = tokio::time::timeout(Duration::from_millis(200), run).await;
+    assert!(cut.is_err());
+    assert!(gone(dir.path(), "child").await && gone(dir.path(), "grandchild").await);
+}
+
+#[tokio::test]
+async fn endless_timeouts_are_no_overflow() {
+    let dir = tempfile::tempdir().unwrap();
+    let ended = end(dir.path(), "true", Some(u64::MAX), &[]).await;
+    assert_eq!(ended.exit, Exit::Code { code: 0 });
+}

@@ -1,0 +1,390 @@
+//! What can go on goes on: dependencies that ended, places with room, phases that are over.
+
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use super::scope::{self, View};
+use super::state::{self, Doing, Live, Spot};
+use super::turn::Final;
+use super::{Effect, Fact, Item, Machine, Phase, StepState, Timer};
+use crate::digest::Digest;
+use crate::expr::Expr;
+use crate::model::{Class, Fan, Object, OnFailure, StepIx, Wait, Work};
+use crate::time::Moment;
+
+impl Machine {
+    /// Goes on until nothing more follows without an input.
+    pub(super) fn advance(&mut self) {
+        loop {
+            while let Some(step) = self.state.due.pop_first() {
+                self.consider(step);
+            }
+            if self.admit() {
+                continue;
+            }
+            if !self.state.due.is_empty() || !self.next_phase() {
+                return;
+            }
+        }
+    }
+
+    /// Asks whether a step whose dependencies have ended is to run.
+    fn consider(&mut self, step: u32) {
+        let spot = Spot { step, item: None };
+        let plan = Arc::clone(&self.plan);
+        if self.state.slot(step).state.is_final() {
+            return;
+        }
+        let declared = plan.step(spot.ix());
+        let asks = declared.when.as_ref().is_some_and(Expr::asks_status);
+        if self.state.forced() || self.state.ending() && !plan.is_finally(spot.ix()) {
+            return self.finish(spot, Final::cancelled(self.ending_why()));
+        }
+        if let (Some(blocker), false) = (self.state.slot(step).blocker, asks) {
+            let name = &plan.step(StepIx(blocker)).id;
+            let how = match self.state.slot(blocker).state {
+                StepState::Failed => "failed",
+                StepState::Cancelled => "was cancelled",
+                _ => "was skipped",
+            };
+            return self.finish(
+                spot,
+                Final::skipped(format!("its dependency `{name}` {how}")),
+            );
+        }
+        if self.state.stopping.is_some() && !asks && !plan.is_finally(spot.ix()) {
+            return self.finish(spot, Final::skipped(self.stopping_why()));
+        }
+        if let Some(when) = &declared.when {
+            let view = View {
+                plan: &plan,
+                state: &self.state,
+                spot: Some(spot),
+            };
+            match scope::holds(&view, when) {
+                Ok(true) => {}
+                Ok(false) => {
+                    let why = format!("its condition is false: {}", when.source());
+                    return self.finish(spot, Final::skipped(why));
+                }
+                Err(error) => return self.unable(spot, &error.to_string()),
+            }
+        }
+        self.unfold(spot, &declared.fan);
+    }
+
+    /// Puts a step, or the items it is repeated over, into the queue.
+    fn unfold(&mut self, spot: Spot, fan: &Fan) {
+        let values = match fan {
+            Fan::Once => {
+                self.queue_timer(spot);
+                let plan = Arc::clone(&self.plan);
+                return self.state.enqueue(&plan, spot);
+            }
+            Fan::List(values) => values.clone(),
+            Fan::Matrix(rows) => rows.iter().cloned().map(Value::Object).collect(),
+            Fan::Each(expr) => {
+                let view = View {
+                    plan: &self.plan,
+                    state: &self.state,
+                    spot: Some(spot),
+                };
+                match expr.eval(&view) {
+                    Ok(Value::Array(values)) => values,
+                    Ok(other) => {
+                        let why =
+                            format!("`for_each: {}` gives {other}, not a list", expr.source());
+                        return self.unable(spot, &why);
+                    }
+                    Err(error) => return self.unable(spot, &error.to_string()),
+                }
+            }
+        };
+        let step = self.plan.step(spot.ix()).id.clone();
+        self.emit(Fact::StepExpanded {
+            step,
+            items: keyed(values),
+        });
+        let count = self
+            .state
+            .slot(spot.step)
+            .many
+            .as_ref()
+            .map_or(0, |many| many.slots.len());
+        (0..u32::try_from(count).unwrap_or(u32::MAX)).for_each(|item| {
+            self.queue_timer(Spot {
+                item: Some(item),
+                ..spot
+            })
+        });
+        self.settle(spot.step);
+    }
+
+    fn queue_timer(&mut self, spot: Spot) {
+        if let Some(limit) = self.plan.step(spot.ix()).queue_timeout {
+            let timer = Timer::Queue(state::place(&self.plan, spot));
+            self.turn.effects.push(Effect::Wake {
+                timer,
+                at: self.now.after(limit),
+            });
+        }
+    }
+
+    /// Begins what there is room for. True if something changed that may let more go on.
+    fn admit(&mut self) -> bool {
+        let mut moved = false;
+        let room = self.plan.parts().policy.max_parallel.max(1);
+        loop {
+            let next = match self.state.roomless.pop_first() {
+                Some(spot) => Some(spot),
+                None if self.state.busy < room => self.state.queue.pop_first(),
+                None => None,
+            };
+            let Some(spot) = next else { return moved };
+            self.admit_one(spot);
+            moved = true;
+        }
+    }
+
+    fn admit_one(&mut self, spot: Spot) {
+        let step = self.plan.step(spot.ix());
+        let place = state::place(&self.plan, spot);
+        if let Some(lock) = &step.concurrency
+            && !self.state.locked.contains(&spot)
+        {
+            let lock = lock.clone();
+            self.emit(Fact::LockAwaited {
+                place: place.clone(),
+                lock: lock.clone(),
+            });
+            self.turn.effects.push(Effect::Lock { place, lock });
+            return;
+        }
+        let first = self
+            .state
+            .place(spot)
+            .is_some_and(|slot| slot.attempts == 0 && slot.result.is_none());
+        if step.cache.is_none() || !first {
+            return self.start(spot);
+        }
+        let view = View {
+            plan: &self.plan,
+            state: &self.state,
+            spot: Some(spot),
+        };
+        match scope::work_reads(&view, step) {
+            Ok(reads) => {
+                let live = Live {
+                    attempt: 0,
+                    since: self.now,
+                    doing: Doing::Looking,
+                    room: true,
+                };
+                self.state.engage(spot, live);
+                let item_value = self.state.item(spot).cloned();
+                self.turn.effects.push(Effect::Lookup {
+                    place,
+                    item_value,
+                    reads,
+                });
+            }
+            Err(error) => self.unable(spot, &error.to_string()),
+        }
+    }
+
+    /// Begins the next attempt of a place.
+    pub(super) fn start(&mut self, spot: Spot) {
+        let plan = Arc::clone(&self.plan);
+        let step = plan.step(spot.ix());
+        let view = View {
+            plan: &plan,
+            state: &self.state,
+            spot: Some(spot),
+        };
+        let reads = match scope::work_reads(&view, step) {
+            Ok(reads) => reads,
+            Err(error) => return self.unable(spot, &error.to_string()),
+        };
+        let made = self.state.place(spot).map_or(0, |slot| slot.attempts);
+        let attempt = state::attempt(&plan, spot, made.saturating_add(1));
+        self.emit(Fact::AttemptStarted(attempt.clone()));
+        let item_value = self.state.item(spot).cloned();
+        match wait_end(&step.work, step.timeout, self.now) {
+            Some(at) => self.turn.effects.push(Effect::Wake {
+                timer: Timer::Wait(attempt),
+                at,
+            }),
+            None => self.turn.effects.push(Effect::Start {
+                attempt,
+                item_value,
+                reads,
+            }),
+        }
+    }
+
+    /// Ends a place that cannot even begin.
+    fn unable(&mut self, spot: Spot, why: &str) {
+        let standing = super::Standing::Unchecked;
+        self.finish(spot, Final::bad(standing, Some(Class::Logical), why.into()));
+    }
+
+    /// Passes on to the next phase if this one is over. True if it did.
+    fn next_phase(&mut self) -> bool {
+        let queued = !self.state.queue.is_empty() || !self.state.roomless.is_empty();
+        if !self.state.live.is_empty() || queued {
+            return false;
+        }
+        match self.state.phase {
+            Phase::Steps if self.has_begun() && self.state.open == 0 => {
+                let bad = self.state.failed.is_some() || self.state.ending();
+                if bad || self.plan.parts().verify.is_empty() {
+                    self.after_verify();
+                } else {
+                    self.emit(Fact::PhaseEntered {
+                        phase: Phase::Verify,
+                    });
+                    self.check_plan();
+                }
+                true
+            }
+            Phase::Finally if self.finally_over() => {
+                self.end_run();
+                true
+            }
+            _ => false,
+        }
+    }
+
+    fn finally_over(&self) -> bool {
+        self.state
+            .steps
+            .last()
+            .is_none_or(|slot| slot.state.is_final())
+    }
+
+    /// Asks for the plan's own checks.
+    pub(super) fn check_plan(&mut self) {
+        let view = View {
+            plan: &self.plan,
+            state: &self.state,
+            spot: None,
+        };
+        let reads = scope::check_reads(&view, &self.plan.parts().verify);
+        let reads: Object = reads.unwrap_or_default();
+        self.turn.effects.push(Effect::Check {
+            attempt: None,
+            item_value: None,
+            reads,
+        });
+    }
+
+    /// Goes on after the plan's own criteria, or without them.
+    pub(super) fn after_verify(&mut self) {
+        if self.plan.parts().main < self.plan.steps().len() {
+            self.emit(Fact::PhaseEntered {
+                phase: Phase::Finally,
+            });
+        } else {
+            self.end_run();
+        }
+    }
+
+    /// Why nothing new begins, after a failure.
+    pub(super) fn stopping_why(&self) -> String {
+        match self.state.stopping.or(self.state.failed) {
+            Some(step) => format!(
+                "not started: `{}` had failed",
+                self.plan.step(StepIx(step)).id
+            ),
+            None => "not started: another step had failed".into(),
+        }
+    }
+
+    /// Why nothing new begins, at the end.
+    pub(super) fn ending_why(&self) -> String {
+        match &self.state.cancelled {
+            Some(cancelled) => cancelled.why.clone(),
+            None => "the run took longer than it may".into(),
+        }
+    }
+
+    /// Whether a place has ended.
+    pub(super) fn is_over(&self, spot: Spot) -> bool {
+        let step_over = self.state.slot(spot.step).state.is_final();
+        let place_over = self
+            .state
+            .place(spot)
+            .is_some_and(|slot| slot.ended.is_some());
+        step_over || spot.item.is_some() && place_over
+    }
+
+    /// Whether a step is kept alive when the run stops: it asks for the state of others.
+    pub(super) fn asks_status(&self, step: u32) -> bool {
+        self.plan
+            .step(StepIx(step))
+            .when
+            .as_ref()
+            .is_some_and(Expr::asks_status)
+    }
+
+    /// Whether nothing that runs for a place shall go on.
+    pub(super) fn halting(&self, spot: Spot) -> bool {
+        let cancels = self.plan.parts().policy.on_failure == OnFailure::Cancel;
+        let stopped = self.state.stopping.is_some() && cancels && !self.asks_status(spot.step);
+        if self.plan.is_finally(spot.ix()) {
+            self.state.forced()
+        } else {
+            stopped || self.state.ending()
+        }
+    }
+}
+
+/// When a wait for time is over; `None` for all other work. A wait may not outlast its timeout.
+fn wait_end(work: &Work, timeout: Option<std::time::Duration>, now: Moment) -> Option<Moment> {
+    let over = match work {
+        Work::Wait(Wait::For(while_)) => now.after(*while_),
+        Work::Wait(Wait::Until(at)) => (*at).max(now),
+        _ => return None,
+    };
+    Some(timeout.map_or(over, |limit| over.min(now.after(limit))))
+}
+
+/// Gives each item a key that stays the same when the list changes around it; repeated values
+/// are numbered.
+fn keyed(values: Vec<Value>) -> Vec<Item> {
+    let mut seen = std::collections::BTreeMap::<String, u32>::new();
+    let mut items = Vec::with_capacity(values.len());
+    for value in values {
+        let base = readable(&value)
+            .filter(|key| (1..=64).contains(&key.len()))
+            .unwrap_or_else(|| Digest::of(value.to_string().as_bytes()).short());
+        let times = seen.entry(base.clone()).or_default();
+        *times += 1;
+        let key = if *times == 1 {
+            base
+        } else {
+            format!("{base}~{times}")
+        };
+        items.push(Item { key, value });
+    }
+    items
+}
+
+/// A key that people can read: a plain value as it is, an object of plain values as `a=1,b=2`.
+fn readable(value: &Value) -> Option<String> {
+    match value {
+        Value::String(text) => Some(text.clone()),
+        Value::Number(number) => Some(number.to_string()),
+        Value::Bool(yes) => Some(yes.to_string()),
+        Value::Object(fields) => {
+            let pair = |(name, value): (&String, &Value)| match value {
+                Value::Object(_) | Value::Array(_) => None,
+                plain => Some(format!("{name}={}", readable(plain)?)),
+            };
+            let pairs: Option<Vec<String>> = fields.iter().map(pair).collect();
+            pairs.map(|pairs| pairs.join(","))
+        }
+        Value::Null | Value::Array(_) => None,
+    }
+}

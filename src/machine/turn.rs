@@ -1,0 +1,419 @@
+//! What follows from an input.
+
+use std::sync::Arc;
+
+use super::scope::{self, View};
+use super::state::{self, Doing, Live, Spot, State};
+use super::{
+    Attempt, Cached, Effect, Ended, Event, Exit, Fact, Happening, Input, Kept, Outcome, Phase,
+    Place, Standing, StepState, Timer, Verdict,
+};
+use crate::model::{Class, Object, Plan, Step, Work};
+use crate::name::RunId;
+use crate::time::Moment;
+
+/// One run of one plan.
+#[derive(Clone, Debug)]
+pub struct Machine {
+    pub(super) plan: Arc<Plan>,
+    pub(super) state: State,
+    pub(super) turn: Turn,
+    pub(super) now: Moment,
+}
+
+/// What follows from an input: facts, and what the world must do once they are durable.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Turn {
+    /// The facts, in order.
+    pub events: Vec<Event>,
+    /// The orders to the world, in order.
+    pub effects: Vec<Effect>,
+}
+
+/// The record of a run was made by other rules than these.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "the run was recorded by version {found} of the rules, and this is version {}",
+    super::LOGIC
+)]
+pub struct OtherLogic {
+    /// The version that made the record.
+    pub found: u32,
+}
+
+impl Machine {
+    /// A run that has not begun. `params` are resolved.
+    pub fn new(plan: Arc<Plan>, run: RunId, params: Object) -> Self {
+        let state = State::new(&plan, run, params);
+        Self {
+            plan,
+            state,
+            turn: Turn::default(),
+            now: Moment::default(),
+        }
+    }
+
+    /// What follows from an input. One that answers nothing open changes nothing.
+    pub fn turn(&mut self, input: Input) -> Turn {
+        self.now = input.at;
+        if self.state.outcome.is_none() {
+            self.take(input.what);
+            self.advance();
+        }
+        std::mem::take(&mut self.turn)
+    }
+
+    /// Takes a recorded fact into account; nothing follows from it.
+    pub fn replay(&mut self, event: &Event) -> Result<(), OtherLogic> {
+        if let Fact::RunStarted { logic, .. } = &event.fact
+            && *logic != super::LOGIC
+        {
+            return Err(OtherLogic { found: *logic });
+        }
+        self.state.apply(&self.plan, event.at, &event.fact);
+        Ok(())
+    }
+
+    /// How the run ended, if it has.
+    pub fn outcome(&self) -> Option<Outcome> {
+        self.state.outcome
+    }
+
+    /// Whether the run has begun.
+    pub fn has_begun(&self) -> bool {
+        self.state.started.is_some()
+    }
+
+    /// The state, to be looked at or written down.
+    pub fn state(&self) -> &State {
+        &self.state
+    }
+
+    fn take(&mut self, what: Happening) {
+        match what {
+            Happening::Begin { kept } => self.begin(kept),
+            Happening::Ended(ended) => self.ended(ended),
+            Happening::Judged {
+                attempt: Some(attempt),
+                verdicts,
+            } => {
+                self.judged(&attempt, verdicts);
+            }
+            Happening::Judged {
+                attempt: None,
+                verdicts,
+            } => self.plan_judged(verdicts),
+            Happening::Woke { timer } => self.woke(timer),
+            Happening::Locked { place } => {
+                if let Some(spot) = self.spot(&place)
+                    && self.state.locking.remove(&spot)
+                {
+                    self.state.locked.insert(spot);
+                    let plan = Arc::clone(&self.plan);
+                    self.state.enqueue(&plan, spot);
+                }
+            }
+            Happening::Looked { place, found } => self.looked(&place, found),
+            Happening::Cancel { why } => self.cancel(why),
+        }
+    }
+
+    fn begin(&mut self, kept: Vec<Kept>) {
+        if self.has_begun() {
+            return;
+        }
+        let started = Fact::RunStarted {
+            logic: super::LOGIC,
+            plan: self.plan.id().clone(),
+            params: self.state.params.clone(),
+        };
+        self.emit(started);
+        for Kept {
+            step,
+            outputs,
+            standing,
+            from,
+        } in kept
+        {
+            if self
+                .plan
+                .find(step.as_str())
+                .is_some_and(|ix| !self.plan.is_finally(ix))
+            {
+                self.emit(Fact::StepKept {
+                    step,
+                    outputs,
+                    standing,
+                    from,
+                });
+            }
+        }
+        if let Some(limit) = self.plan.parts().timeout {
+            let at = self.now.after(limit);
+            self.turn.effects.push(Effect::Wake {
+                timer: Timer::Run,
+                at,
+            });
+        }
+    }
+
+    pub(super) fn ended(&mut self, ended: Ended) {
+        let Some((spot, _)) = self.live(&ended.attempt, Doing::Working) else {
+            return;
+        };
+        let plan = Arc::clone(&self.plan);
+        let step = plan.step(spot.ix());
+        let mistake = ended
+            .exit
+            .is_success()
+            .then(|| bad_outputs(step, &ended.outputs))
+            .flatten();
+        let exit = match mistake {
+            Some(why) => Exit::Unable {
+                why,
+                class: Class::Logical,
+            },
+            None => ended.exit,
+        };
+        let success = exit.is_success();
+        let class = exit.class();
+        self.emit(Fact::AttemptEnded {
+            attempt: ended.attempt.clone(),
+            how: exit.clone(),
+            class,
+            outputs: if success {
+                ended.outputs
+            } else {
+                Object::new()
+            },
+            artifacts: if success { ended.artifacts } else { Vec::new() },
+        });
+        if !success {
+            return self.failed(spot, ended.attempt.attempt, class, exit.to_string(), &exit);
+        }
+        if step.verify.is_empty() || self.halting(spot) {
+            let standing = scope::unchecked_standing(ended.standing);
+            self.finish(spot, Final::good(standing));
+        } else {
+            self.ask_checks(spot, ended.attempt);
+        }
+    }
+
+    /// Asks for the checks of an attempt.
+    pub(super) fn ask_checks(&mut self, spot: Spot, attempt: Attempt) {
+        let view = View {
+            plan: &self.plan,
+            state: &self.state,
+            spot: Some(spot),
+        };
+        match scope::check_reads(&view, &self.plan.step(spot.ix()).verify) {
+            Ok(reads) => {
+                let item_value = self.state.item(spot).cloned();
+                self.turn.effects.push(Effect::Check {
+                    attempt: Some(attempt),
+                    item_value,
+                    reads,
+                });
+            }
+            Err(error) => {
+                self.finish(
+                    spot,
+                    Final::bad(Standing::Reported, Some(Class::Logical), error.to_string()),
+                );
+            }
+        }
+    }
+
+    fn judged(&mut self, attempt: &Attempt, verdicts: Vec<Verdict>) {
+        let Some((spot, _)) = self.live(attempt, Doing::Checking) else {
+            return;
+        };
+        let refuted = verdicts.iter().find(|verdict| !verdict.passed());
+        let refuted = refuted.map(|verdict| (refutation(verdict), verdict.class));
+        for verdict in verdicts {
+            let attempt = Some(attempt.clone());
+            self.emit(Fact::CriterionJudged { attempt, verdict });
+        }
+        match refuted {
+            None => self.finish(spot, Final::good(Standing::Verified)),
+            Some((why, _)) if self.halting(spot) => {
+                self.finish(
+                    spot,
+                    Final {
+                        state: StepState::Cancelled,
+                        standing: Standing::Reported,
+                        class: None,
+                        why,
+                    },
+                );
+            }
+            Some(_) if attempt.attempt == 0 => self.start_over(spot),
+            Some((why, class)) => self.refuted(spot, attempt.attempt, class, why),
+        }
+    }
+
+    fn plan_judged(&mut self, verdicts: Vec<Verdict>) {
+        if self.state.phase == Phase::Verify && self.state.judged.is_none() {
+            for verdict in verdicts {
+                self.emit(Fact::CriterionJudged {
+                    attempt: None,
+                    verdict,
+                });
+            }
+            self.after_verify();
+        }
+    }
+
+    fn looked(&mut self, place: &Place, found: Option<Cached>) {
+        let attempt = Attempt {
+            place: place.clone(),
+            attempt: 0,
+        };
+        let Some((spot, _)) = self.live(&attempt, Doing::Looking) else {
+            return;
+        };
+        let Some(found) = found else {
+            self.state.free(spot);
+            return self.start(spot);
+        };
+        self.emit(Fact::CacheHit {
+            place: place.clone(),
+            found,
+        });
+        if self.plan.step(spot.ix()).verify.is_empty() {
+            self.finish(spot, Final::good(Standing::Reported));
+        } else {
+            self.ask_checks(spot, attempt);
+        }
+    }
+
+    fn woke(&mut self, timer: Timer) {
+        match timer {
+            Timer::Retry(attempt) => {
+                if let Some(spot) = self.spot(&attempt.place)
+                    && self
+                        .state
+                        .resting
+                        .get(&spot)
+                        .is_some_and(|due| *due <= self.now)
+                {
+                    self.state.resting.remove(&spot);
+                    let plan = Arc::clone(&self.plan);
+                    self.state.enqueue(&plan, spot);
+                }
+            }
+            Timer::Wait(attempt) => self.wait_over(&attempt),
+            Timer::Queue(place) => self.waited_too_long(&place),
+            Timer::Run if !self.state.ending() && self.state.phase < Phase::Finally => {
+                self.emit(Fact::RunTimedOut);
+                self.sweep();
+            }
+            Timer::Run => {}
+        }
+    }
+
+    fn cancel(&mut self, why: String) {
+        if self.state.started.is_none() {
+            return;
+        }
+        let force = self.state.cancelled.is_some();
+        self.emit(Fact::CancelRequested { why, force });
+        self.sweep();
+    }
+
+    /// Records a fact and lets the state take it into account.
+    pub(super) fn emit(&mut self, fact: Fact) {
+        self.state.apply(&self.plan, self.now, &fact);
+        self.turn.events.push(Event { at: self.now, fact });
+    }
+
+    /// The number of a named place.
+    pub(super) fn spot(&self, place: &Place) -> Option<Spot> {
+        state::spot(&self.plan, place)
+    }
+
+    /// The place of an attempt, if just that is being done for it.
+    fn live(&self, attempt: &Attempt, doing: Doing) -> Option<(Spot, Live)> {
+        let spot = self.spot(&attempt.place)?;
+        let live = self.state.live.get(&spot)?;
+        (live.attempt == attempt.attempt && live.doing == doing).then(|| (spot, live.clone()))
+    }
+}
+
+/// How a place ends.
+#[derive(Clone, Debug)]
+pub(super) struct Final {
+    pub(super) state: StepState,
+    pub(super) standing: Standing,
+    pub(super) class: Option<Class>,
+    pub(super) why: String,
+}
+
+impl Final {
+    pub(super) fn good(standing: Standing) -> Self {
+        Self {
+            state: StepState::Succeeded,
+            standing,
+            class: None,
+            why: String::new(),
+        }
+    }
+
+    pub(super) fn bad(standing: Standing, class: Option<Class>, why: String) -> Self {
+        Self {
+            state: StepState::Failed,
+            standing,
+            class,
+            why,
+        }
+    }
+
+    pub(super) fn skipped(why: impl Into<String>) -> Self {
+        let standing = Standing::Unchecked;
+        Self {
+            state: StepState::Skipped,
+            standing,
+            class: None,
+            why: why.into(),
+        }
+    }
+
+    pub(super) fn cancelled(why: impl Into<String>) -> Self {
+        Self {
+            state: StepState::Cancelled,
+            ..Self::skipped(why)
+        }
+    }
+}
+
+/// What is wrong with the outputs of a successful attempt, if anything. The outputs of a nested
+/// plan were checked against its own declarations.
+fn bad_outputs(step: &Step, outputs: &Object) -> Option<String> {
+    if matches!(step.work, Work::Uses(_)) {
+        return None;
+    }
+    step.outputs
+        .iter()
+        .find_map(|output| match outputs.get(output.name.as_str()) {
+            None => Some(format!("output `{}` was not given", output.name)),
+            Some(value) => {
+                let mistake = output.schema.mistake(value)?;
+                Some(format!("output `{}`: {mistake}", output.name))
+            }
+        })
+}
+
+/// One line that says what a verdict found.
+fn refutation(verdict: &Verdict) -> String {
+    let Verdict {
+        name,
+        expected,
+        found,
+        ..
+    } = verdict;
+    match (expected.is_empty(), found.is_empty()) {
+        (true, true) => format!("check `{name}` did not pass"),
+        (true, false) => format!("check `{name}`: {found}"),
+        _ => format!("check `{name}`: expected {expected}, found {found}"),
+    }
+}

@@ -1,0 +1,106 @@
+use rusqlite::{Connection, OptionalExtension};
+use serde::Serialize;
+
+use super::batch::Recorded;
+use super::log::{FORM, Position, Tail};
+use super::writer::Writing;
+use super::{Appended, Batch, NewRun, StoreError, project};
+use crate::digest::Digest;
+use crate::name::RunId;
+
+/// Adds a batch to the log and to the projections.
+pub(super) fn append(writing: &Writing<'_>, batch: Batch) -> Result<Appended, StoreError> {
+    let failed = |error| writing.failed(&error);
+    let connection = writing.connection;
+    let mut tail = Tail::read(connection).map_err(failed)?;
+    let found = find(connection, &batch.run).map_err(failed)?;
+    let mut place = match (batch.new, found) {
+        (Some(new), None) => record(writing, &mut tail, &batch.run, new)?,
+        (None, Some(place)) => place,
+        (Some(_), Some(_)) => return Err(StoreError::KnownRun(batch.run)),
+        (None, None) => return Err(StoreError::UnknownRun(batch.run)),
+    };
+    for event in &batch.events {
+        place.n += 1;
+        push(writing, &mut tail, place, event)?;
+        project::event(connection, place, event).map_err(failed)?;
+    }
+    Ok(Appended {
+        last: u64::try_from(place.n).unwrap_or(0),
+    })
+}
+
+/// The place of a run's last event.
+fn find(connection: &Connection, run: &RunId) -> rusqlite::Result<Option<Position>> {
+    connection
+        .prepare_cached(
+            "SELECT key, (SELECT max(n) FROM events WHERE run = key) FROM runs WHERE id = ?1",
+        )?
+        .query_row([run.as_str()], |row| {
+            Ok(Position {
+                run: row.get(0)?,
+                n: row.get(1)?,
+                v: FORM,
+            })
+        })
+        .optional()
+}
+
+/// Adds the row that records a run.
+fn record(
+    writing: &Writing<'_>,
+    tail: &mut Tail,
+    run: &RunId,
+    new: NewRun,
+) -> Result<Position, StoreError> {
+    let mut sources = Vec::with_capacity(new.sources.len());
+    for (path, text) in new.sources {
+        let digest = Digest::of(text.as_bytes());
+        keep_text(writing.connection, &digest, &text).map_err(|error| writing.failed(&error))?;
+        sources.push((path, digest));
+    }
+    let recorded = Recorded {
+        at: new.created,
+        run: run.clone(),
+        plan: new.plan,
+        path: new.path,
+        params: new.params,
+        parent: new.parent,
+        retry_of: new.retry_of,
+        sources,
+        config: new.config,
+    };
+    let place = Position {
+        run: tail.seq + 1,
+        n: 0,
+        v: FORM,
+    };
+    push(writing, tail, place, &recorded)?;
+    project::run(writing.connection, place, &recorded).map_err(|error| writing.failed(&error))?;
+    Ok(place)
+}
+
+fn keep_text(connection: &Connection, digest: &Digest, text: &str) -> rusqlite::Result<()> {
+    connection
+        .prepare_cached("INSERT OR IGNORE INTO texts (digest, text) VALUES (?1, ?2)")?
+        .execute((digest.bytes(), text))
+        .map(drop)
+}
+
+fn push(
+    writing: &Writing<'_>,
+    tail: &mut Tail,
+    place: Position,
+    body: &impl Serialize,
+) -> Result<(), StoreError> {
+    let broken = |cause: String| StoreError::Sqlite {
+        path: writing.writer.path.clone(),
+        cause,
+    };
+    let mut buffer = writing.buffer.borrow_mut();
+    buffer.clear();
+    serde_json::to_writer(&mut *buffer, body).map_err(|error| broken(error.to_string()))?;
+    let text = str::from_utf8(&buffer).map_err(|error| broken(error.to_string()))?;
+    tail.push(writing.connection, place, text)
+        .map_err(|error| writing.failed(&error))
+}

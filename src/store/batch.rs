@@ -1,0 +1,70 @@
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::digest::Digest;
+use crate::machine::Event;
+use crate::model::Object;
+use crate::name::{PlanId, RunId};
+use crate::time::Moment;
+
+/// Events that become durable together, or not at all.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Batch {
+    /// The run they belong to.
+    pub run: RunId,
+    /// The run itself, with its first events.
+    pub new: Option<NewRun>,
+    /// The events, in order.
+    pub events: Vec<Event>,
+}
+
+/// A run as it is recorded before its first event.
+#[derive(Clone, Debug, PartialEq)]
+pub struct NewRun {
+    /// Its plan.
+    pub plan: PlanId,
+    /// The path of its spec, relative to the workspace.
+    pub path: String,
+    /// Its resolved parameters.
+    pub params: Object,
+    /// The run and the attempt (as shown, `step[item]#n`) that it is nested in.
+    pub parent: Option<(RunId, String)>,
+    /// The run that it repeats.
+    pub retry_of: Option<RunId>,
+    /// The texts that it runs by: path and content, its own spec first.
+    pub sources: Vec<(String, String)>,
+    /// When it was recorded.
+    pub created: Moment,
+    /// The configuration that it runs under, as the engine writes it.
+    pub config: Value,
+}
+
+/// What became of a batch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Appended {
+    /// The number of the last event of the run.
+    pub last: u64,
+}
+
+/// A run's first row of the log, number 0: what [`NewRun`] says, with texts by their digests.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) struct Recorded {
+    /// When; named as in an event.
+    pub at: Moment,
+    /// Its id.
+    pub run: RunId,
+    /// Its plan.
+    pub plan: PlanId,
+    /// The path of its spec.
+    pub path: String,
+    /// Its parameters.
+    pub params: Object,
+    /// The run and the attempt that it is nested in.
+    pub parent: Option<(RunId, String)>,
+    /// The run that it repeats.
+    pub retry_of: Option<RunId>,
+    /// The texts that it runs by.
+    pub sources: Vec<(String, Digest)>,
+    /// The configuration that it runs under.
+    pub config: Value,
+}

@@ -1,0 +1,99 @@
+use std::fs::File;
+use std::path::Path;
+use std::time::Duration;
+
+use rusqlite::config::DbConfig;
+use rusqlite::{Connection, OpenFlags};
+
+use super::migrate::{self, Schema};
+use super::{Durability, Folder, StoreError};
+
+/// How long to wait for another process that writes.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// How many statements stay prepared; more than this module has.
+const STATEMENTS: usize = 64;
+
+/// Opens the database for writing, making and migrating it as needed.
+pub(super) fn for_writing(
+    folder: &Folder,
+    durability: Durability,
+) -> Result<Connection, StoreError> {
+    folder.create()?;
+    let path = folder.database();
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE;
+    let mut connection = open(&path, flags)?;
+    let failed = |error| StoreError::sqlite(&path, &error);
+    if migrate::inspect(&connection, &path)? != Schema::Current {
+        // Held until the function ends: only one process makes or changes a schema.
+        let _turn = turn(folder);
+        if migrate::inspect(&connection, &path)? == Schema::Empty {
+            prepare_empty(&connection).map_err(failed)?;
+        }
+        migrate::migrate(&mut connection, &path)?;
+    }
+    set_up_writer(&connection, durability).map_err(failed)?;
+    Ok(connection)
+}
+
+/// Opens the database for reading.
+pub(super) fn for_reading(folder: &Folder) -> Result<Connection, StoreError> {
+    let path = folder.database();
+    if !path.exists() {
+        return Err(StoreError::NoState(folder.path().into()));
+    }
+    let connection = open(&path, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
+    match migrate::inspect(&connection, &path)? {
+        Schema::Empty => Err(StoreError::NoState(folder.path().into())),
+        Schema::Old => {
+            drop(for_writing(folder, Durability::Full)?);
+            Ok(connection)
+        }
+        Schema::Current => Ok(connection),
+    }
+}
+
+fn open(path: &Path, flags: OpenFlags) -> Result<Connection, StoreError> {
+    let failed = |error| StoreError::sqlite(path, &error);
+    let connection = Connection::open_with_flags(path, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX)
+        .map_err(failed)?;
+    connection.busy_timeout(PATIENCE).map_err(failed)?;
+    connection.set_prepared_statement_cache_capacity(STATEMENTS);
+    Ok(connection)
+}
+
+/// A turn among the processes that want to change the schema. A file system that knows no
+/// locks leaves it to SQLite's own.
+fn turn(folder: &Folder) -> Option<File> {
+    let file = File::open(folder.path()).ok()?;
+    file.lock().ok()?;
+    Some(file)
+}
+
+/// Turns an empty file into a database with a write-ahead log, with one sync in all.
+///
+/// The first page is synced here. The schema that follows is not: nobody relies on it before
+/// the first acknowledged commit, and that one syncs the same file.
+fn prepare_empty(connection: &Connection) -> rusqlite::Result<()> {
+    for (name, value) in [
+        ("journal_mode", "memory"),
+        ("synchronous", "normal"),
+        ("journal_mode", "wal"),
+        ("synchronous", "off"),
+    ] {
+        connection.pragma_update(None, name, value)?;
+    }
+    Ok(())
+}
+
+fn set_up_writer(connection: &Connection, durability: Durability) -> rusqlite::Result<()> {
+    let full = durability == Durability::Full;
+    connection.pragma_update(None, "synchronous", if full { "full" } else { "normal" })?;
+    connection.pragma_update(None, "fullfsync", full)?;
+    connection.pragma_update(None, "foreign_keys", true)?;
+    // Savepoints of large batches stay in memory.
+    connection.pragma_update(None, "temp_store", "memory")?;
+    // Closing stays cheap; see `Writer::close`.
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
+    Ok(())
+}

@@ -1,0 +1,149 @@
+use std::path::{Path, PathBuf};
+
+use rusqlite::ErrorCode;
+
+use crate::name::RunId;
+
+/// Why the state cannot be read or written. [`StoreError::remedy`] says what to do.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum StoreError {
+    /// Nothing was ever run here.
+    #[error("there is no state in {}", .0.display())]
+    NoState(PathBuf),
+    /// A file or folder of the state cannot be used.
+    #[error("cannot {doing} {}: {cause}", path.display())]
+    Io {
+        /// What was tried.
+        doing: &'static str,
+        /// With what.
+        path: PathBuf,
+        /// The system's words.
+        cause: String,
+    },
+    /// The state may not be written.
+    #[error("{} cannot be written", .0.display())]
+    ReadOnly(PathBuf),
+    /// There is no room.
+    #[error("no space is left for {}", .0.display())]
+    NoSpace(PathBuf),
+    /// The file is something else.
+    #[error("{} is not a database", .0.display())]
+    NotADatabase(PathBuf),
+    /// The file is a database of another program.
+    #[error("{} is a database of another program", .0.display())]
+    Foreign(PathBuf),
+    /// The file is damaged.
+    #[error("{} is damaged: {cause}", path.display())]
+    Corrupt {
+        /// The file.
+        path: PathBuf,
+        /// What SQLite found.
+        cause: String,
+    },
+    /// A migration that was applied is not the one this program knows.
+    #[error("{} was made by another build: migration {number} differs", path.display())]
+    Changed {
+        /// The file.
+        path: PathBuf,
+        /// The migration.
+        number: u32,
+    },
+    /// The state was written by a later version.
+    #[error("{} has schema {found}; this wf knows {known}", path.display())]
+    Newer {
+        /// The file.
+        path: PathBuf,
+        /// Its schema.
+        found: u32,
+        /// The last schema that this program knows.
+        known: u32,
+    },
+    /// Another process holds the database for too long.
+    #[error("{} is busy", .0.display())]
+    Busy(PathBuf),
+    /// A run is worked on by a living process.
+    #[error("run {} is worked on by process {pid}", run.short())]
+    Owned {
+        /// The run.
+        run: RunId,
+        /// The process.
+        pid: u32,
+    },
+    /// Events were given for a run that was never recorded.
+    #[error("run {0} is not recorded")]
+    UnknownRun(RunId),
+    /// A run was recorded twice.
+    #[error("run {0} is recorded already")]
+    KnownRun(RunId),
+    /// A stored file does not have the content that its name says.
+    #[error("the stored file {} was altered", .0.display())]
+    Altered(PathBuf),
+    /// The store was closed before it answered.
+    #[error("the store is closed")]
+    Closed,
+    /// Another failure of the database.
+    #[error("{}: {cause}", path.display())]
+    Sqlite {
+        /// The file.
+        path: PathBuf,
+        /// SQLite's words.
+        cause: String,
+    },
+}
+
+impl StoreError {
+    /// What to do about it, in one sentence.
+    pub fn remedy(&self) -> &'static str {
+        match self {
+            Self::NoState(_) => "run a plan first, or name the state folder with --state",
+            Self::Io { .. } => "check that the folder exists and may be written",
+            Self::ReadOnly(_) => "make it writable, or put the state elsewhere with --state",
+            Self::NoSpace(_) => "free some space; what was acknowledged is safe",
+            Self::NotADatabase(_) | Self::Foreign(_) => {
+                "move the file away, or put the state elsewhere with --state"
+            }
+            Self::Corrupt { .. } => {
+                "restore the state folder from a copy, or move it away to begin anew"
+            }
+            Self::Changed { .. } => "use the wf that made it, or move the state folder away",
+            Self::Newer { .. } => "use a newer wf, or put the state elsewhere with --state",
+            Self::Busy(_) => "wait for the other process, or end it",
+            Self::Owned { .. } => "wait for it, or cancel the run",
+            Self::Altered(_) => "remove the file; the step that made it must run again",
+            Self::UnknownRun(_) | Self::KnownRun(_) | Self::Closed | Self::Sqlite { .. } => {
+                "try again; if it stays, report it"
+            }
+        }
+    }
+
+    /// Sorts a failure of the system.
+    pub(super) fn io(doing: &'static str, path: &Path, error: &std::io::Error) -> Self {
+        use std::io::ErrorKind;
+        match error.kind() {
+            ErrorKind::StorageFull | ErrorKind::QuotaExceeded => Self::NoSpace(path.into()),
+            ErrorKind::ReadOnlyFilesystem => Self::ReadOnly(path.into()),
+            _ => Self::Io {
+                doing,
+                path: path.into(),
+                cause: error.to_string(),
+            },
+        }
+    }
+
+    /// Sorts a failure of SQLite.
+    pub(super) fn sqlite(path: &Path, error: &rusqlite::Error) -> Self {
+        let path = path.to_path_buf();
+        let cause = error.to_string();
+        if let rusqlite::Error::FromSqlConversionFailure(..) = error {
+            return Self::Corrupt { path, cause };
+        }
+        match error.sqlite_error_code() {
+            Some(ErrorCode::NotADatabase) => Self::NotADatabase(path),
+            Some(ErrorCode::DatabaseCorrupt) => Self::Corrupt { path, cause },
+            Some(ErrorCode::ReadOnly) => Self::ReadOnly(path),
+            Some(ErrorCode::DiskFull) => Self::NoSpace(path),
+            Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => Self::Busy(path),
+            _ => Self::Sqlite { path, cause },
+        }
+    }
+}

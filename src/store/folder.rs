@@ -1,0 +1,57 @@
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use super::StoreError;
+use crate::name::RunId;
+
+/// The state folder and the places in it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Folder(PathBuf);
+
+impl Folder {
+    /// Takes the path of a state folder, which need not exist.
+    pub fn new(dir: &Path) -> Self {
+        Self(dir.to_path_buf())
+    }
+
+    /// The folder itself.
+    pub fn path(&self) -> &Path {
+        &self.0
+    }
+
+    /// The database.
+    pub fn database(&self) -> PathBuf {
+        self.0.join("state.db")
+    }
+
+    /// The files kept under their digests.
+    pub fn blobs(&self) -> PathBuf {
+        self.0.join("blobs")
+    }
+
+    /// Where a run keeps its logs and output files.
+    pub fn run(&self, run: &RunId) -> PathBuf {
+        self.0.join("runs").join(run.as_str())
+    }
+
+    /// Makes the folder of a run.
+    pub fn create_run(&self, run: &RunId) -> Result<PathBuf, StoreError> {
+        let path = self.run(run);
+        create(&path)?;
+        Ok(path)
+    }
+
+    /// Makes the folder, and keeps version control out of it.
+    pub(super) fn create(&self) -> Result<(), StoreError> {
+        create(&self.0)?;
+        let ignore = self.0.join(".gitignore");
+        if !ignore.exists() {
+            fs::write(&ignore, "*\n").map_err(|error| StoreError::io("write", &ignore, &error))?;
+        }
+        Ok(())
+    }
+}
+
+fn create(path: &Path) -> Result<(), StoreError> {
+    fs::create_dir_all(path).map_err(|error| StoreError::io("create", path, &error))
+}

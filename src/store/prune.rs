@@ -1,0 +1,178 @@
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use rusqlite::Connection;
+
+use super::rebuild::PROJECTIONS;
+use super::{Folder, Reader, Retention, StoreError};
+use crate::digest::Digest;
+use crate::name::RunId;
+use crate::time::Moment;
+
+/// Files and folders younger than this stay, because what names them may not be recorded yet.
+const GRACE: Duration = Duration::from_secs(3600);
+
+/// What was forgotten.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Pruned {
+    /// Runs.
+    pub runs: usize,
+    /// Kept files that no run or cached result names any more.
+    pub blobs: usize,
+}
+
+/// Forgets runs in the database; gives their ids.
+pub(super) fn rows(
+    connection: &Connection,
+    keep: Retention,
+    now: Moment,
+) -> rusqlite::Result<Vec<RunId>> {
+    let mut forgotten = Vec::new();
+    for root in beyond(connection, keep, now)? {
+        let tree = tree(connection, &root)?;
+        for (key, id) in &tree {
+            forget(connection, *key, id)?;
+        }
+        forgotten.extend(tree.into_iter().map(|(_, id)| RunId::from_stored(id)));
+    }
+    if !forgotten.is_empty() {
+        sweep_rows(connection)?;
+    }
+    Ok(forgotten)
+}
+
+/// The ended runs that are not nested and beyond the retention.
+fn beyond(connection: &Connection, keep: Retention, now: Moment) -> rusqlite::Result<Vec<String>> {
+    let age = keep
+        .max_age
+        .map(|age| i64::try_from(age.as_millis()).unwrap_or(i64::MAX));
+    let oldest = age.map_or(i64::MIN, |age| now.millis().saturating_sub(age));
+    let most = keep
+        .max_runs
+        .map_or(i64::MAX, |most| i64::try_from(most).unwrap_or(i64::MAX));
+    connection
+        .prepare(
+            "SELECT id FROM
+                 (SELECT id, ended, row_number() OVER (ORDER BY key DESC) AS place
+                  FROM runs WHERE outcome IS NOT NULL AND parent IS NULL)
+             WHERE ended < ?1 OR place > ?2",
+        )?
+        .query_map((oldest, most), |row| row.get(0))?
+        .collect()
+}
+
+/// A run and all that are nested in it; nothing if one of them has not ended.
+fn tree(connection: &Connection, root: &str) -> rusqlite::Result<Vec<(i64, String)>> {
+    let mut found = Vec::new();
+    let mut statement = connection.prepare_cached(
+        "WITH RECURSIVE below (id) AS
+             (SELECT ?1 UNION SELECT runs.id FROM runs JOIN below ON runs.parent = below.id)
+         SELECT key, runs.id, outcome IS NULL FROM runs JOIN below ON runs.id = below.id",
+    )?;
+    let mut rows = statement.query([root])?;
+    while let Some(row) = rows.next()? {
+        if row.get(2)? {
+            return Ok(Vec::new());
+        }
+        found.push((row.get(0)?, row.get(1)?));
+    }
+    Ok(found)
+}
+
+/// Forgets a run. Its events keep their hashes, and the digests of what they said.
+fn forget(connection: &Connection, key: i64, id: &str) -> rusqlite::Result<()> {
+    let mut events =
+        connection.prepare_cached("SELECT seq, body FROM events WHERE run = ?1 ORDER BY n")?;
+    let bodies: Vec<(i64, Digest)> = events
+        .query_map([key], |row| {
+            let body = row.get_ref(1)?.as_str()?;
+            Ok((row.get(0)?, Digest::of(body.as_bytes())))
+        })?
+        .collect::<Result<_, _>>()?;
+    let mut empty =
+        connection.prepare_cached("UPDATE events SET body = NULL, digest = ?2 WHERE seq = ?1")?;
+    for (seq, digest) in bodies {
+        empty.execute((seq, digest.bytes()))?;
+    }
+    for table in PROJECTIONS {
+        let column = if table == "runs" { "key" } else { "run" };
+        connection
+            .prepare_cached(&format!("DELETE FROM {table} WHERE {column} = ?1"))?
+            .execute([key])?;
+    }
+    for table in ["cache_lookups", "owners", "locks"] {
+        connection
+            .prepare_cached(&format!("DELETE FROM {table} WHERE run = ?1"))?
+            .execute([id])?;
+    }
+    Ok(())
+}
+
+/// Removes texts that no run has, and cached results that no run made or asked for.
+fn sweep_rows(connection: &Connection) -> rusqlite::Result<()> {
+    connection.execute_batch(
+        "DELETE FROM texts WHERE digest NOT IN (SELECT text FROM sources);
+         DELETE FROM cache WHERE run NOT IN (SELECT id FROM runs)
+             AND key NOT IN (SELECT key FROM cache_lookups);",
+    )
+}
+
+/// Removes the folders of forgotten runs and the files that nothing names; gives how many files.
+/// What cannot be removed now is left for the next time.
+pub(super) fn files(folder: &Folder, now: Moment) -> Result<usize, StoreError> {
+    let reader = Reader::open(folder.path())?;
+    let named = named(&reader).map_err(|error| reader.failed(&error))?;
+    let age = Duration::from_millis(now.millis().unsigned_abs());
+    let before = (UNIX_EPOCH + age).checked_sub(GRACE).unwrap_or(UNIX_EPOCH);
+    for path in entries(&folder.path().join("runs")) {
+        let recorded = file_name(&path).is_some_and(|run| named.contains(run));
+        if !recorded && is_older(&path, before) {
+            let _ = fs::remove_dir_all(&path);
+        }
+    }
+    let mut removed = 0;
+    for shelf in entries(&folder.blobs()) {
+        for path in entries(&shelf) {
+            let digest = file_name(&shelf)
+                .zip(file_name(&path))
+                .map(|(a, b)| format!("{a}{b}"));
+            let unnamed = digest.is_some_and(|digest| !named.contains(&digest));
+            if unnamed && is_older(&path, before) {
+                removed += usize::from(fs::remove_file(&path).is_ok());
+            }
+        }
+        // A copy that was never finished lies beside the shelves.
+        if shelf.is_file() && is_older(&shelf, before) {
+            let _ = fs::remove_file(&shelf);
+        }
+    }
+    Ok(removed)
+}
+
+/// The ids of runs and the digests of files that the database names.
+fn named(reader: &Reader) -> rusqlite::Result<BTreeSet<String>> {
+    let all = "SELECT id FROM runs UNION SELECT digest FROM artifacts
+         UNION SELECT value ->> '$.digest' FROM cache, json_each(cache.artifacts)
+         UNION SELECT value ->> '$.digest' FROM cache, json_each(cache.files)";
+    reader
+        .connection()
+        .prepare(all)?
+        .query_map([], |row| row.get(0))?
+        .collect()
+}
+
+fn entries(dir: &Path) -> impl Iterator<Item = PathBuf> + use<> {
+    let found = fs::read_dir(dir).into_iter().flatten().flatten();
+    found.map(|entry| entry.path())
+}
+
+fn is_older(path: &Path, before: SystemTime) -> bool {
+    let changed = path.metadata().and_then(|file| file.modified());
+    changed.is_ok_and(|changed| changed < before)
+}
+
+fn file_name(path: &Path) -> Option<&str> {
+    path.file_name().and_then(std::ffi::OsStr::to_str)
+}

@@ -1,0 +1,280 @@
+use std::path::{Path, PathBuf};
+
+use rusqlite::{Connection, OptionalExtension, Params, Row};
+use serde_json::Value;
+
+use super::column::Json;
+use super::{
+    ArtifactRow, AttemptRow, CacheEntry, CheckRow, FindError, Folder, Owner, RunFilter, RunRow,
+    RunState, StepRow, StoreError, connect, holder, rows,
+};
+use crate::digest::Digest;
+use crate::machine::Event;
+use crate::name::{AmbiguousRun, Name, PlanId, RunId};
+
+/// How many runs are named when a run is not found, or too many are.
+const CANDIDATES: i64 = 10;
+
+/// A connection that only reads, while others write.
+#[derive(Debug)]
+pub struct Reader {
+    connection: Connection,
+    path: PathBuf,
+}
+
+impl Reader {
+    /// Opens the state folder for reading. [`StoreError::NoState`] where there is none.
+    pub fn open(dir: &Path) -> Result<Self, StoreError> {
+        let folder = Folder::new(dir);
+        Ok(Self {
+            connection: connect::for_reading(&folder)?,
+            path: folder.database(),
+        })
+    }
+
+    /// The latest runs, newest first.
+    pub fn runs(&self, limit: usize, filter: &RunFilter) -> Result<Vec<RunRow>, StoreError> {
+        let (any_state, outcome) = match filter.state {
+            None => (true, None),
+            Some(RunState::Running) => (false, None),
+            Some(RunState::Ended(outcome)) => (false, Some(outcome.as_str())),
+        };
+        let sql = format!(
+            "SELECT {} FROM runs
+             WHERE (?1 OR outcome IS ?2) AND (?3 IS NULL OR plan = ?3) AND (?4 OR parent IS NULL)
+             ORDER BY key DESC LIMIT ?5",
+            rows::RUN
+        );
+        let plan = filter.plan.as_ref().map(PlanId::as_str);
+        let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+        self.all(
+            &sql,
+            (any_state, outcome, plan, filter.nested, limit),
+            rows::run,
+        )
+    }
+
+    /// The run whose id begins with a prefix; nested runs too.
+    pub fn find_run(&self, prefix: &str) -> Result<RunId, FindError> {
+        let unknown = |latest| FindError::Unknown {
+            prefix: prefix.into(),
+            latest,
+        };
+        let hex = prefix
+            .bytes()
+            .all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'));
+        let mut found = Vec::new();
+        if hex && !prefix.is_empty() {
+            // "g" follows every hexadecimal digit.
+            found = self.ids(
+                "SELECT id FROM runs WHERE id >= ?1 AND id < ?1 || 'g' LIMIT ?2",
+                (prefix, CANDIDATES),
+            )?;
+        }
+        match found.len() {
+            0 => Err(unknown(self.latest()?)),
+            1 => Ok(found.remove(0)),
+            _ => Err(FindError::Ambiguous(AmbiguousRun {
+                prefix: prefix.into(),
+                among: found,
+            })),
+        }
+    }
+
+    /// The latest run that is not nested.
+    pub fn last_run(&self) -> Result<RunId, FindError> {
+        self.latest()?.into_iter().next().ok_or(FindError::NoRuns)
+    }
+
+    fn latest(&self) -> Result<Vec<RunId>, StoreError> {
+        self.ids(
+            "SELECT id FROM runs WHERE parent IS NULL ORDER BY key DESC LIMIT ?1",
+            [CANDIDATES],
+        )
+    }
+
+    /// A run.
+    pub fn run(&self, run: &RunId) -> Result<RunRow, StoreError> {
+        let sql = format!("SELECT {} FROM runs WHERE id = ?1", rows::RUN);
+        self.one(&sql, [run.as_str()], rows::run)?
+            .ok_or_else(|| StoreError::UnknownRun(run.clone()))
+    }
+
+    /// The configuration that a run was recorded with.
+    pub fn config(&self, run: &RunId) -> Result<Value, StoreError> {
+        let sql = "SELECT config FROM runs WHERE id = ?1";
+        self.one(sql, [run.as_str()], |row| row.get::<_, Json<_>>(0))?
+            .map(|config| config.0)
+            .ok_or_else(|| StoreError::UnknownRun(run.clone()))
+    }
+
+    /// The process that works on a run, or did last; `None` once it gave the run back.
+    pub fn owner(&self, run: &RunId) -> Result<Option<Owner>, StoreError> {
+        let sql = "SELECT pid, start, boot FROM owners WHERE run = ?1";
+        let owner = self.one(sql, [run.as_str()], |row| holder::process(row, 0))?;
+        Ok(owner.map(|process| Owner {
+            pid: process.pid,
+            alive: process.is_alive(),
+        }))
+    }
+
+    /// The steps of a run that something happened to, in the order in which it first did.
+    pub fn steps(&self, run: &RunId) -> Result<Vec<StepRow>, StoreError> {
+        self.of_run("steps", rows::STEP, "first, item", run, rows::step)
+    }
+
+    /// The attempts of a run, in the order in which they began.
+    pub fn attempts(&self, run: &RunId) -> Result<Vec<AttemptRow>, StoreError> {
+        self.of_run("attempts", rows::ATTEMPT, "first", run, rows::attempt)
+    }
+
+    /// The rulings of a run, in order.
+    pub fn checks(&self, run: &RunId) -> Result<Vec<CheckRow>, StoreError> {
+        self.of_run("checks", rows::CHECK, "n", run, rows::check)
+    }
+
+    /// The files that a run's attempts left.
+    pub fn artifacts(&self, run: &RunId) -> Result<Vec<ArtifactRow>, StoreError> {
+        let order = "step, item, attempt, path";
+        self.of_run("artifacts", rows::ARTIFACT, order, run, rows::artifact)
+    }
+
+    /// The events of a run after a number (0: all), with their numbers.
+    pub fn events(&self, run: &RunId, after: u64) -> Result<Vec<(u64, Event)>, StoreError> {
+        self.all(
+            "SELECT n, body FROM events
+             WHERE run = (SELECT key FROM runs WHERE id = ?1) AND n > ?2 ORDER BY n",
+            (run.as_str(), i64::try_from(after).unwrap_or(i64::MAX)),
+            |row| {
+                let event: Json<Event> = row.get(1)?;
+                Ok((row.get::<_, i64>(0)?.unsigned_abs(), event.0))
+            },
+        )
+    }
+
+    /// The texts that a run runs by: path and content, its own spec first.
+    pub fn sources(&self, run: &RunId) -> Result<Vec<(String, String)>, StoreError> {
+        self.all(
+            "SELECT path, texts.text FROM sources JOIN texts ON digest = sources.text
+             WHERE run = (SELECT key FROM runs WHERE id = ?1) ORDER BY position",
+            [run.as_str()],
+            |row| Ok((row.get(0)?, row.get(1)?)),
+        )
+    }
+
+    /// The runs nested in a run, with the attempt that each is nested in.
+    pub fn children(&self, run: &RunId) -> Result<Vec<(RunId, String)>, StoreError> {
+        self.all(
+            "SELECT id, parent_attempt FROM runs WHERE parent = ?1 ORDER BY key",
+            [run.as_str()],
+            |row| Ok((RunId::from_stored(row.get::<_, String>(0)?), row.get(1)?)),
+        )
+    }
+
+    /// A kept result.
+    pub fn cache_get(&self, key: &Digest) -> Result<Option<CacheEntry>, StoreError> {
+        let sql = format!("SELECT {} FROM cache WHERE key = ?1", rows::CACHED);
+        self.one(&sql, [key.to_string()], rows::cached)
+    }
+
+    /// What a place asked the cache in a run: whether it was a hit, and what the key was
+    /// computed from.
+    pub fn cache_parts(
+        &self,
+        run: &RunId,
+        step: &Name,
+        item_key: Option<&str>,
+    ) -> Result<Option<(bool, Value)>, StoreError> {
+        self.one(
+            "SELECT hit, parts FROM cache_lookups WHERE run = ?1 AND step = ?2 AND item_key = ?3",
+            (run.as_str(), step.as_str(), item_key.unwrap_or_default()),
+            |row| Ok((row.get(0)?, row.get::<_, Json<_>>(1)?.0)),
+        )
+    }
+
+    /// The latest run of a plan, before a run, in which a place asked the cache, and what its
+    /// key was computed from then.
+    pub fn last_cache_parts(
+        &self,
+        plan: &PlanId,
+        step: &Name,
+        item_key: Option<&str>,
+        before: &RunId,
+    ) -> Result<Option<(RunId, Value)>, StoreError> {
+        self.one(
+            "SELECT runs.id, parts FROM runs JOIN cache_lookups ON cache_lookups.run = runs.id
+             WHERE plan = ?1 AND step = ?2 AND item_key = ?3
+                 AND runs.key < (SELECT key FROM runs WHERE id = ?4)
+             ORDER BY runs.key DESC LIMIT 1",
+            (
+                plan.as_str(),
+                step.as_str(),
+                item_key.unwrap_or_default(),
+                before.as_str(),
+            ),
+            |row| {
+                let run = RunId::from_stored(row.get::<_, String>(0)?);
+                Ok((run, row.get::<_, Json<_>>(1)?.0))
+            },
+        )
+    }
+
+    /// The connection, for the other readers of this module.
+    pub(super) fn connection(&self) -> &Connection {
+        &self.connection
+    }
+
+    /// Sorts a failure of SQLite.
+    pub(super) fn failed(&self, error: &rusqlite::Error) -> StoreError {
+        StoreError::sqlite(&self.path, error)
+    }
+
+    fn of_run<T>(
+        &self,
+        table: &str,
+        columns: &str,
+        order: &str,
+        run: &RunId,
+        read: fn(&Row<'_>) -> rusqlite::Result<T>,
+    ) -> Result<Vec<T>, StoreError> {
+        let sql = format!(
+            "SELECT {columns} FROM {table}
+             WHERE run = (SELECT key FROM runs WHERE id = ?1) ORDER BY {order}"
+        );
+        self.all(&sql, [run.as_str()], read)
+    }
+
+    fn ids(&self, sql: &str, values: impl Params) -> Result<Vec<RunId>, StoreError> {
+        self.all(sql, values, |row| {
+            row.get::<_, String>(0).map(RunId::from_stored)
+        })
+    }
+
+    fn all<T>(
+        &self,
+        sql: &str,
+        values: impl Params,
+        read: impl FnMut(&Row<'_>) -> rusqlite::Result<T>,
+    ) -> Result<Vec<T>, StoreError> {
+        let all = || {
+            let mut statement = self.connection.prepare_cached(sql)?;
+            statement.query_map(values, read)?.collect::<Result<_, _>>()
+        };
+        all().map_err(|error| self.failed(&error))
+    }
+
+    fn one<T>(
+        &self,
+        sql: &str,
+        values: impl Params,
+        read: impl FnOnce(&Row<'_>) -> rusqlite::Result<T>,
+    ) -> Result<Option<T>, StoreError> {
+        let one = || {
+            self.connection
+                .prepare_cached(sql)?
+                .query_row(values, read)
+                .optional()
+        };
+        one().map_err(|error| self.failed(&error))
+    }
+}

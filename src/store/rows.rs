@@ -1,0 +1,130 @@
+use rusqlite::Row;
+
+use super::column::{At, ItemColumn, Json, Word};
+use super::{ArtifactRow, AttemptRow, CacheEntry, CheckRow, RunRow, RunState, StepRow};
+use crate::digest::Digest;
+use crate::machine::{Artifact, Outcome, Place};
+use crate::model::Object;
+use crate::name::RunId;
+
+/// The columns that [`run`] reads.
+pub(super) const RUN: &str = "id, plan, path, outcome, standing, params, parent, parent_attempt, \
+     retry_of, created, ended, why, failed, tally, outputs";
+
+/// The columns that [`step`] reads.
+pub(super) const STEP: &str = "step, item, item_key, state, standing, attempts, started, ended, \
+     why, class, tolerated, cached, kept_from, outputs";
+
+/// The columns that [`attempt`] reads.
+pub(super) const ATTEMPT: &str = "step, item, attempt, started, ended, exit, class";
+
+/// The columns that [`check`] reads.
+pub(super) const CHECK: &str = "step, item, attempt, at, verdict";
+
+/// The columns that [`artifact`] reads.
+pub(super) const ARTIFACT: &str = "step, item, attempt, path, digest, size";
+
+/// The columns that [`cached`] reads.
+pub(super) const CACHED: &str = "key, run, step, item, outputs, artifacts, files, created";
+
+pub(super) fn run(row: &Row<'_>) -> rusqlite::Result<RunRow> {
+    let outcome: Option<Word<Outcome>> = row.get("outcome")?;
+    let parent: Option<String> = row.get("parent")?;
+    let attempt: Option<String> = row.get("parent_attempt")?;
+    Ok(RunRow {
+        id: RunId::from_stored(row.get::<_, String>("id")?),
+        plan: row.get("plan")?,
+        path: row.get("path")?,
+        state: outcome.map_or(RunState::Running, |outcome| RunState::Ended(outcome.0)),
+        standing: row.get::<_, Word<_>>("standing")?.0,
+        params: row.get::<_, Json<_>>("params")?.0,
+        parent: parent.map(RunId::from_stored).zip(attempt),
+        retry_of: row
+            .get::<_, Option<String>>("retry_of")?
+            .map(RunId::from_stored),
+        created: row.get::<_, At>("created")?.0,
+        ended: row.get::<_, Option<At>>("ended")?.map(|at| at.0),
+        why: row.get("why")?,
+        failed: row.get::<_, Option<Word<_>>>("failed")?.map(|word| word.0),
+        tally: row
+            .get::<_, Option<Json<_>>>("tally")?
+            .map_or_else(Default::default, |tally| tally.0),
+        outputs: outputs(row)?,
+    })
+}
+
+pub(super) fn step(row: &Row<'_>) -> rusqlite::Result<StepRow> {
+    Ok(StepRow {
+        step: row.get::<_, Word<_>>("step")?.0,
+        item: row.get::<_, ItemColumn>("item")?.0,
+        item_key: row.get("item_key")?,
+        state: row.get::<_, Word<_>>("state")?.0,
+        standing: row.get::<_, Word<_>>("standing")?.0,
+        attempts: row.get("attempts")?,
+        started: row.get::<_, Option<At>>("started")?.map(|at| at.0),
+        ended: row.get::<_, Option<At>>("ended")?.map(|at| at.0),
+        why: row.get("why")?,
+        class: row.get::<_, Option<Word<_>>>("class")?.map(|word| word.0),
+        tolerated: row.get("tolerated")?,
+        cached: row.get("cached")?,
+        kept_from: row
+            .get::<_, Option<String>>("kept_from")?
+            .map(RunId::from_stored),
+        outputs: outputs(row)?,
+    })
+}
+
+pub(super) fn attempt(row: &Row<'_>) -> rusqlite::Result<AttemptRow> {
+    Ok(AttemptRow {
+        step: row.get::<_, Word<_>>("step")?.0,
+        item: row.get::<_, ItemColumn>("item")?.0,
+        attempt: row.get("attempt")?,
+        started: row.get::<_, At>("started")?.0,
+        ended: row.get::<_, Option<At>>("ended")?.map(|at| at.0),
+        exit: row.get::<_, Option<Json<_>>>("exit")?.map(|exit| exit.0),
+        class: row.get::<_, Option<Word<_>>>("class")?.map(|word| word.0),
+    })
+}
+
+pub(super) fn check(row: &Row<'_>) -> rusqlite::Result<CheckRow> {
+    Ok(CheckRow {
+        step: row.get::<_, Option<Word<_>>>("step")?.map(|word| word.0),
+        item: row.get("item")?,
+        attempt: row.get("attempt")?,
+        at: row.get::<_, At>("at")?.0,
+        verdict: row.get::<_, Json<_>>("verdict")?.0,
+    })
+}
+
+pub(super) fn artifact(row: &Row<'_>) -> rusqlite::Result<ArtifactRow> {
+    Ok(ArtifactRow {
+        step: row.get::<_, Word<_>>("step")?.0,
+        item: row.get::<_, ItemColumn>("item")?.0,
+        attempt: row.get("attempt")?,
+        artifact: Artifact {
+            path: row.get("path")?,
+            digest: row.get::<_, Word<Digest>>("digest")?.0,
+            size: row.get::<_, i64>("size")?.unsigned_abs(),
+        },
+    })
+}
+
+pub(super) fn cached(row: &Row<'_>) -> rusqlite::Result<CacheEntry> {
+    Ok(CacheEntry {
+        key: row.get::<_, Word<Digest>>("key")?.0,
+        run: RunId::from_stored(row.get::<_, String>("run")?),
+        place: Place {
+            step: row.get::<_, Word<_>>("step")?.0,
+            item: row.get::<_, ItemColumn>("item")?.0,
+        },
+        outputs: row.get::<_, Json<_>>("outputs")?.0,
+        artifacts: row.get::<_, Json<_>>("artifacts")?.0,
+        files: row.get::<_, Json<_>>("files")?.0,
+        created: row.get::<_, At>("created")?.0,
+    })
+}
+
+fn outputs(row: &Row<'_>) -> rusqlite::Result<Object> {
+    let outputs: Option<Json<Object>> = row.get("outputs")?;
+    Ok(outputs.map_or_else(Object::new, |outputs| outputs.0))
+}

@@ -1,0 +1,235 @@
+use std::path::Path;
+use std::sync::Arc;
+use std::thread::{Builder, JoinHandle};
+use std::time::Duration;
+
+use super::column::{ItemColumn, Json};
+use super::holder::Holder;
+use super::queue::Queue;
+use super::writer::{Writer, Writing};
+use super::{
+    Appended, Batch, Blobs, CacheEntry, CacheLookup, Fence, Folder, Pruned, Reader, StoreError,
+    Ticket, append, connect, prune, rebuild,
+};
+use crate::machine::Place;
+use crate::name::RunId;
+use crate::time::{Clock, Moment};
+
+/// What an acknowledged write survives.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Durability {
+    /// The machine losing power.
+    #[default]
+    Full,
+    /// The program being killed; not the machine losing power.
+    Normal,
+}
+
+/// How long runs are kept.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Retention {
+    /// The age, since its end, beyond which a run goes.
+    pub max_age: Option<Duration>,
+    /// How many ended runs stay; nested runs stay and go with the run above them.
+    pub max_runs: Option<usize>,
+}
+
+/// The open state. Dropping it writes what is queued, gives back what it holds and ends its
+/// thread.
+#[derive(Debug)]
+pub struct Store {
+    folder: Folder,
+    blobs: Blobs,
+    queue: Queue,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Store {
+    /// Opens the state folder, making it where it does not exist.
+    pub fn open(
+        dir: &Path,
+        durability: Durability,
+        clock: Arc<dyn Clock>,
+    ) -> Result<Self, StoreError> {
+        let folder = Folder::new(dir);
+        let (queue, waiting) = Queue::new();
+        let writer = Writer {
+            connection: connect::for_writing(&folder, durability)?,
+            path: folder.database(),
+            holder: Holder::new(),
+            clock,
+            queue: queue.clone(),
+        };
+        let thread = Builder::new()
+            .name("wf-store".into())
+            .spawn(move || writer.run(&waiting))
+            .map_err(|error| StoreError::io("start a thread for", dir, &error))?;
+        Ok(Self {
+            blobs: Blobs::new(folder.blobs(), durability),
+            folder,
+            queue,
+            thread: Some(thread),
+        })
+    }
+
+    /// The places of the state folder.
+    pub fn folder(&self) -> &Folder {
+        &self.folder
+    }
+
+    /// The files kept under their digests.
+    pub fn blobs(&self) -> &Blobs {
+        &self.blobs
+    }
+
+    /// A connection for reading.
+    pub fn reader(&self) -> Result<Reader, StoreError> {
+        Reader::open(self.folder.path())
+    }
+
+    /// Records events, and their run with the first of them.
+    pub fn append(&self, batch: Batch) -> Ticket<Appended> {
+        self.queue
+            .send(move |writing| append::append(writing, batch))
+    }
+
+    /// Makes this store the only one that works on a run, until the fence is dropped.
+    /// Refused with [`StoreError::Owned`] while another living process does, or another store
+    /// of this one.
+    pub fn own_run(&self, run: &RunId) -> Ticket<Fence> {
+        let run = run.clone();
+        self.queue.send(move |writing| {
+            let writer = writing.writer;
+            let owned = writer
+                .holder
+                .own(writing.connection, &run, writer.clock.now());
+            match owned.map_err(|error| writing.failed(&error))? {
+                Ok(()) => Ok(Fence::new(run, writer.queue.clone())),
+                Err(pid) => Err(StoreError::Owned { run, pid }),
+            }
+        })
+    }
+
+    /// Takes a named lock for a place if it is free, or its holder's process is dead; says
+    /// whether the place holds it now.
+    pub fn try_lock(&self, name: &str, run: &RunId, place: &Place) -> Ticket<bool> {
+        let (name, run, place) = (name.to_owned(), run.clone(), place.clone());
+        self.sql(move |writing| {
+            let writer = writing.writer;
+            let lock = (name.as_str(), &run, &place);
+            writer
+                .holder
+                .lock(writing.connection, lock, writer.clock.now())
+        })
+    }
+
+    /// Gives a named lock back, if the place holds it.
+    pub fn unlock(&self, name: &str, run: &RunId, place: &Place) -> Ticket<()> {
+        let lock = (name.to_owned(), run.to_string(), place.to_string());
+        self.sql(move |writing| {
+            let delete = "DELETE FROM locks WHERE name = ?1 AND run = ?2 AND place = ?3";
+            writing
+                .connection
+                .prepare_cached(delete)?
+                .execute(lock)
+                .map(drop)
+        })
+    }
+
+    /// Gives back every lock of a run.
+    pub fn release_run(&self, run: &RunId) -> Ticket<()> {
+        let run = run.clone();
+        self.sql(move |writing| {
+            let delete = "DELETE FROM locks WHERE run = ?1";
+            writing
+                .connection
+                .prepare_cached(delete)?
+                .execute([run.as_str()])
+                .map(drop)
+        })
+    }
+
+    /// Keeps a result for reuse.
+    pub fn cache_put(&self, entry: CacheEntry) -> Ticket<()> {
+        self.sql(move |writing| {
+            writing
+                .connection
+                .prepare_cached(
+                    "INSERT OR REPLACE INTO cache
+                         (key, run, step, item, outputs, artifacts, files, created)
+                     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+                )?
+                .execute((
+                    entry.key.to_string(),
+                    entry.run.as_str(),
+                    entry.place.step.as_str(),
+                    ItemColumn(entry.place.item),
+                    Json(&entry.outputs),
+                    Json(&entry.artifacts),
+                    Json(&entry.files),
+                    entry.created.millis(),
+                ))
+                .map(drop)
+        })
+    }
+
+    /// Records a question to the cache and its answer.
+    pub fn cache_note(&self, lookup: CacheLookup) -> Ticket<()> {
+        self.sql(move |writing| {
+            writing
+                .connection
+                .prepare_cached(
+                    "INSERT OR REPLACE INTO cache_lookups (run, step, item_key, key, hit, parts)
+                     VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+                )?
+                .execute((
+                    lookup.run.as_str(),
+                    lookup.place.step.as_str(),
+                    lookup.item_key.as_deref().unwrap_or_default(),
+                    lookup.key.to_string(),
+                    lookup.hit,
+                    Json(&lookup.parts),
+                ))
+                .map(drop)
+        })
+    }
+
+    /// Forgets ended runs beyond the retention: their rows, folders and files. The log keeps
+    /// the hashes of their events. Blocks the calling thread.
+    pub fn prune(&self, keep: Retention, now: Moment) -> Result<Pruned, StoreError> {
+        let rows = self.sql(move |writing| prune::rows(writing.connection, keep, now));
+        let runs = rows.wait()?;
+        for run in &runs {
+            // What stays for some reason is swept later.
+            let _ = std::fs::remove_dir_all(self.folder.run(run));
+        }
+        Ok(Pruned {
+            runs: runs.len(),
+            blobs: prune::files(&self.folder, now)?,
+        })
+    }
+
+    /// Makes the projections anew from the log.
+    pub fn rebuild(&self) -> Ticket<()> {
+        self.sql(|writing| rebuild::rebuild(writing.connection))
+    }
+
+    /// Queues work that fails only where SQLite does.
+    fn sql<T, W>(&self, work: W) -> Ticket<T>
+    where
+        T: Send + 'static,
+        W: FnOnce(&Writing<'_>) -> rusqlite::Result<T> + Send + 'static,
+    {
+        self.queue
+            .send(move |writing| work(writing).map_err(|error| writing.failed(&error)))
+    }
+}
+
+impl Drop for Store {
+    fn drop(&mut self) {
+        self.queue.stop();
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}

@@ -1,0 +1,139 @@
+use std::cell::RefCell;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::mpsc::Receiver;
+
+use rusqlite::Connection;
+
+use super::StoreError;
+use super::holder::Holder;
+use super::queue::{Job, Message, Queue};
+use crate::time::Clock;
+
+/// The most jobs of one transaction: it bounds how long the first of them waits.
+const MOST_JOBS: usize = 1000;
+
+/// A write-ahead log beyond this size is moved into the database when the store closes.
+const LARGE_LOG: u64 = 1 << 20;
+
+/// The owner of the write connection, on a thread of its own.
+pub(super) struct Writer {
+    /// The connection.
+    pub connection: Connection,
+    /// Its file, for messages.
+    pub path: PathBuf,
+    /// Who holds what this store holds.
+    pub holder: Holder,
+    /// The clock.
+    pub clock: Arc<dyn Clock>,
+    /// The way back to this writer, for what gives itself back.
+    pub queue: Queue,
+}
+
+/// What a job finds: a transaction and what goes with it.
+pub(super) struct Writing<'a> {
+    /// The connection, inside a transaction.
+    pub connection: &'a Connection,
+    /// The writer.
+    pub writer: &'a Writer,
+    /// A buffer to serialise into.
+    pub buffer: &'a RefCell<Vec<u8>>,
+}
+
+impl Writing<'_> {
+    /// Sorts a failure of SQLite.
+    pub(super) fn failed(&self, error: &rusqlite::Error) -> StoreError {
+        StoreError::sqlite(&self.writer.path, error)
+    }
+}
+
+impl Writer {
+    /// Works until it is told to stop: all that waits goes into one transaction.
+    pub(super) fn run(self, queue: &Receiver<Message>) {
+        let buffer = RefCell::new(Vec::with_capacity(4096));
+        let mut open = true;
+        while open && let Ok(Message::Work(first)) = queue.recv() {
+            let mut jobs = vec![first];
+            while jobs.len() < MOST_JOBS {
+                match queue.try_recv() {
+                    Ok(Message::Work(job)) => jobs.push(job),
+                    Ok(Message::Stop) => {
+                        open = false;
+                        break;
+                    }
+                    Err(_) => break,
+                }
+            }
+            self.commit(jobs, &buffer);
+        }
+        self.close();
+    }
+
+    /// Does jobs in one transaction and answers them after its commit.
+    fn commit(&self, mut jobs: Vec<Box<dyn Job>>, buffer: &RefCell<Vec<u8>>) {
+        let writing = Writing {
+            connection: &self.connection,
+            writer: self,
+            buffer,
+        };
+        let outcomes = self
+            .execute("BEGIN IMMEDIATE")
+            .and_then(|()| work(&writing, &mut jobs))
+            .and_then(|outcomes| self.execute("COMMIT").map(|()| outcomes));
+        match outcomes {
+            Ok(outcomes) => jobs
+                .into_iter()
+                .zip(outcomes)
+                .for_each(|(job, outcome)| job.answer(outcome)),
+            Err(error) => {
+                if !self.connection.is_autocommit() {
+                    let _ = self.execute("ROLLBACK");
+                }
+                jobs.into_iter()
+                    .for_each(|job| job.answer(Err(error.clone())));
+            }
+        }
+    }
+
+    fn execute(&self, sql: &str) -> Result<(), StoreError> {
+        self.connection
+            .prepare_cached(sql)
+            .and_then(|mut statement| statement.execute([]))
+            .map(drop)
+            .map_err(|error| StoreError::sqlite(&self.path, &error))
+    }
+
+    /// Gives back what this store holds. A small log stays beside the database, because moving
+    /// it costs more than the next opening saves.
+    fn close(&self) {
+        let _ = self.holder.release_all(&self.connection);
+        let mut log = self.path.clone().into_os_string();
+        log.push("-wal");
+        if std::fs::metadata(log).is_ok_and(|file| file.len() > LARGE_LOG) {
+            let truncate = "PRAGMA wal_checkpoint(TRUNCATE)";
+            let _ = self.connection.query_row(truncate, [], |_| Ok(()));
+        }
+    }
+}
+
+/// Does jobs inside a transaction. One that fails takes only its own changes back; an error
+/// here means that SQLite took everything back.
+fn work(
+    writing: &Writing<'_>,
+    jobs: &mut [Box<dyn Job>],
+) -> Result<Vec<Result<(), StoreError>>, StoreError> {
+    let mut outcomes = Vec::with_capacity(jobs.len());
+    for job in jobs {
+        writing.writer.execute("SAVEPOINT job")?;
+        let outcome = job.work(writing);
+        if let Err(error) = &outcome {
+            if writing.connection.is_autocommit() {
+                return Err(error.clone());
+            }
+            writing.writer.execute("ROLLBACK TO job")?;
+        }
+        writing.writer.execute("RELEASE job")?;
+        outcomes.push(outcome);
+    }
+    Ok(outcomes)
+}

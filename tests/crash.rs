@@ -1,0 +1,125 @@
+//! The program is killed for real, and goes on.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use crate::support::{Sandbox, until};
+
+/// A chain of steps, each of which leaves a line when it runs.
+fn chain(length: usize, more: &str) -> String {
+    let mut text = String::from("---\nkind: plan\nid: chain\nsteps:\n");
+    for at in 0..length {
+        let needs = if at == 0 {
+            String::new()
+        } else {
+            format!(", depends_on: [s{}]", at - 1)
+        };
+        let _ = writeln!(
+            text,
+            "  - {{id: s{at}, run: \"echo s{at} >> ran.txt; sleep 0.02\"{needs}{more}}}"
+        );
+    }
+    text + "---\n"
+}
+
+/// How often each step ran.
+fn times(sandbox: &Sandbox) -> BTreeMap<String, usize> {
+    let mut times = BTreeMap::new();
+    for line in sandbox.read("ran.txt").lines() {
+        *times.entry(line.to_owned()).or_default() += 1;
+    }
+    times
+}
+
+fn kill_after(sandbox: &Sandbox, args: &[&str], lines: usize) {
+    let mut child = sandbox.start(args);
+    until("enough steps ran", || {
+        sandbox.read("ran.txt").lines().count() >= lines
+    });
+    child.kill().unwrap();
+    child.wait().unwrap();
+}
+
+#[test]
+fn a_killed_run_goes_on_and_repeats_no_committed_step() {
+    for lines in [1, 4, 9] {
+        let sandbox = Sandbox::new();
+        sandbox.file("chain.md", chain(12, ", idempotent: true"));
+        kill_after(&sandbox, &["run", "chain.md"], lines);
+        sandbox.wf(&["resume", "--last"]).exits(0).says("succeeded");
+        let times = times(&sandbox);
+        assert_eq!(times.len(), 12, "{times:?}");
+        let twice: Vec<_> = times.iter().filter(|(_, n)| **n > 1).collect();
+        assert!(
+            twice.len() <= 1 && times.values().all(|n| *n <= 2),
+            "{times:?}"
+        );
+    }
+}
+
+#[test]
+fn what_was_in_flight_is_said_to_be_interrupted() {
+    let sandbox = Sandbox::new();
+    sandbox.file("chain.md", chain(3, "").replace("sleep 0.02", "sleep 5"));
+    kill_after(&sandbox, &["run", "chain.md"], 1);
+    sandbox
+        .wf(&["resume", "--last"])
+        .exits(1)
+        .says("interrupted");
+    assert_eq!(times(&sandbox).len(), 1, "nothing was run again");
+}
+
+#[test]
+fn a_nested_run_goes_on_where_it_was() {
+    let sandbox = Sandbox::new();
+    sandbox.file("chain.md", chain(10, ", idempotent: true"));
+    sandbox.file(
+        "outer.md",
+        "---\nkind: plan\nid: outer\nsteps:\n  - {id: all, uses: chain.md}\n---\n",
+    );
+    kill_after(&sandbox, &["run", "outer.md"], 4);
+    sandbox.wf(&["resume", "--last"]).exits(0);
+    let times = times(&sandbox);
+    assert_eq!(times.len(), 10, "{times:?}");
+    assert!(times.values().filter(|n| **n > 1).count() <= 1, "{times:?}");
+}
+
+#[test]
+fn a_run_that_is_worked_on_is_not_worked_on_twice() {
+    let sandbox = Sandbox::new();
+    sandbox.file(
+        "slow.md",
+        "---\nkind: plan\nid: slow\nsteps:\n  - {id: a, run: \"touch on; sleep 5\"}\n---\n",
+    );
+    let mut child = sandbox.start(&["run", "slow.md"]);
+    until("the step runs", || sandbox.at("on").exists());
+    let did = sandbox.wf(&["resume", "--last"]);
+    assert_ne!(did.code, Some(0), "{}", did.all());
+    let did = did.says("process");
+    drop(did);
+    child.kill().unwrap();
+    child.wait().unwrap();
+}
+
+#[test]
+fn an_interrupt_cancels_and_cleans_up() {
+    let sandbox = Sandbox::new();
+    let plan = "---\nkind: plan\nid: slow\nsteps:\n  - {id: a, run: \"touch on; sleep 30\"}\n\
+                finally:\n  - {id: tidy, run: \"touch tidied\"}\n---\n";
+    sandbox.file("slow.md", plan);
+    let child = sandbox.start(&["run", "slow.md"]);
+    until("the step runs", || sandbox.at("on").exists());
+    let pid = rustix::process::Pid::from_raw(i32::try_from(child.id()).unwrap()).unwrap();
+    rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(
+        output.status.code(),
+        Some(130),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    assert!(
+        sandbox.at("tidied").exists(),
+        "finally steps run after a cancellation"
+    );
+}

@@ -1,0 +1,295 @@
+//! The laws of the core, over random plans and worlds.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use proptest::prelude::*;
+use wf::machine::{Attempt, Event, Fact, Happening, Input, Machine, Outcome, Place, StepState};
+use wf::model::{Fan, Object, OnError, OnFailure, Plan, Work};
+use wf::time::Moment;
+
+use super::world::{Dice, Fate, World, any_plan, ended, ends, fate, run_id};
+
+const BEGIN: Happening = Happening::Begin { kept: Vec::new() };
+
+fn policies() -> impl Strategy<Value = OnFailure> {
+    prop_oneof![
+        Just(OnFailure::Stop),
+        Just(OnFailure::Cancel),
+        Just(OnFailure::Continue)
+    ]
+}
+
+/// How every place must end when a failure touches only its dependants, said without events,
+/// inputs or states.
+fn expected(plan: &Plan, seed: u64) -> BTreeMap<Place, StepState> {
+    let mut ends = BTreeMap::new();
+    for step in plan.steps() {
+        let bad = |end: &StepState, ix: &wf::model::StepIx| {
+            let tolerated =
+                plan.step(*ix).on_error == OnError::Continue && *end == StepState::Failed;
+            *end != StepState::Succeeded && !tolerated
+        };
+        let place = Place::of(&step.id);
+        let blocked = step
+            .depends_on
+            .iter()
+            .any(|ix| bad(&ends[&Place::of(&plan.step(*ix).id)], ix));
+        let works = |place: &Place| {
+            matches!(step.work, Work::Wait(_))
+                || (1..=step.retry.max + 1).any(|attempt| {
+                    match fate(
+                        seed,
+                        &Attempt {
+                            place: place.clone(),
+                            attempt,
+                        },
+                    ) {
+                        Fate::Works => true,
+                        Fate::Lies => step.verify.is_empty(),
+                        Fate::Breaks => false,
+                    }
+                })
+        };
+        let end = |well| {
+            if well {
+                StepState::Succeeded
+            } else {
+                StepState::Failed
+            }
+        };
+        let state = match &step.fan {
+            _ if blocked => StepState::Skipped,
+            Fan::List(items) => {
+                let mut all = true;
+                for item in 0..u32::try_from(items.len()).unwrap() {
+                    let place = Place {
+                        step: step.id.clone(),
+                        item: Some(item),
+                    };
+                    all &= works(&place);
+                    ends.insert(place.clone(), end(works(&place)));
+                }
+                end(all)
+            }
+            _ => end(works(&place)),
+        };
+        ends.insert(place, state);
+    }
+    ends
+}
+
+/// A wait with checks that lie is judged like any other work.
+fn plain(plan: &Plan) -> bool {
+    plan.steps()
+        .iter()
+        .all(|step| !matches!(step.work, Work::Wait(_)) || step.verify.is_empty())
+}
+
+fn started(plan: &std::sync::Arc<Plan>, world: &mut World) -> Machine {
+    let mut machine = Machine::new(plan.clone(), run_id(), Object::new());
+    world.feed(&mut machine, BEGIN);
+    machine
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(400))]
+
+    #[test]
+    fn a_run_does_what_its_plan_says(seed in any::<u64>()) {
+        let mut dice = Dice(seed);
+        let plan = any_plan(&mut dice, OnFailure::Continue);
+        prop_assume!(plain(&plan));
+        let mut world = World::new(seed);
+        let mut machine = started(&plan, &mut world);
+        let outcome = world.drive(&mut machine, &mut dice);
+        let expected = expected(&plan, seed);
+        prop_assert_eq!(world.ends(), expected.clone());
+        let fails = |step: &&wf::model::Step| {
+            expected[&Place::of(&step.id)] == StepState::Failed && step.on_error == OnError::Fail
+        };
+        let failed = plan.steps().iter().any(|step| fails(&step));
+        prop_assert_eq!(outcome == Outcome::Failed, failed);
+    }
+
+    #[test]
+    fn any_cut_recovers_and_repeats_nothing(seed in any::<u64>(), policy in policies(), cut in any::<prop::sample::Index>()) {
+        let mut dice = Dice(seed);
+        let plan = any_plan(&mut dice, policy);
+        let mut world = World::new(seed);
+        let mut machine = started(&plan, &mut world);
+        world.drive(&mut machine, &mut dice);
+        let length = world.cuts[cut.index(world.cuts.len())];
+        let kept = world.events[..length].to_vec();
+        let (events, _) = recover(&plan, seed, kept, &mut dice);
+        let attempts: Vec<&Attempt> = events.iter().filter_map(|event| match &event.fact {
+            Fact::AttemptStarted(attempt) => Some(attempt),
+            _ => None,
+        }).collect();
+        let distinct: BTreeSet<&Attempt> = attempts.iter().copied().collect();
+        prop_assert_eq!(attempts.len(), distinct.len(), "an attempt began twice");
+        ends(&events);
+        lawful(&plan, &events)?;
+    }
+
+    #[test]
+    fn a_cut_with_nothing_in_flight_changes_no_end(seed in any::<u64>(), cut in any::<prop::sample::Index>()) {
+        let mut dice = Dice(seed);
+        let plan = any_plan(&mut dice, OnFailure::Continue);
+        let mut world = World::new(seed);
+        let mut machine = started(&plan, &mut world);
+        world.drive(&mut machine, &mut dice);
+        let length = world.cuts[cut.index(world.cuts.len())];
+        // Nothing in flight at the cut: the rest must go as it went.
+        let mut replayed = Machine::new(plan.clone(), run_id(), Object::new());
+        world.events[..length].iter().for_each(|event| replayed.replay(event).unwrap());
+        let turn = replayed.resume(Moment::from_millis(world.now));
+        prop_assume!(turn.effects.iter().all(|e| !matches!(e, wf::machine::Effect::Watch { .. })));
+        let (events, _) = recover(&plan, seed, world.events[..length].to_vec(), &mut dice);
+        prop_assert_eq!(ends(&events), world.ends());
+    }
+
+    #[test]
+    fn every_run_keeps_the_rules(seed in any::<u64>(), policy in policies(), cancel in prop::option::of(0_usize..40)) {
+        let mut dice = Dice(seed);
+        let plan = any_plan(&mut dice, policy);
+        let mut world = World::new(seed);
+        let mut machine = started(&plan, &mut world);
+        for turn in 0..10_000 {
+            if cancel.is_some_and(|at| turn == at || turn == 2 * at + 3) {
+                world.feed(&mut machine, Happening::Cancel { why: "told to".into() });
+            }
+            if machine.outcome().is_some() {
+                break;
+            }
+            prop_assert!(world.answer(&mut machine, &mut dice), "stuck: {:?}", machine.state());
+        }
+        prop_assert!(machine.outcome().is_some(), "does not end");
+        lawful(&plan, &world.events)?;
+    }
+
+    #[test]
+    fn what_answers_nothing_changes_nothing(seed in any::<u64>(), policy in policies(), stale in 1_u32..4) {
+        let mut dice = Dice(seed);
+        let plan = any_plan(&mut dice, policy);
+        let mut world = World::new(seed);
+        let mut machine = started(&plan, &mut world);
+        while machine.outcome().is_none() {
+            let step = &plan.steps()[dice.below(plan.steps().len())];
+            let place = Place { step: step.id.clone(), item: dice.one_in(2).then_some(1) };
+            let attempt = Attempt { place, attempt: stale };
+            let asked = world.open.iter().any(|effect| format!("{effect:?}").contains(&format!("{attempt:?}")));
+            if !asked {
+                let before = machine.state().clone();
+                let exit = wf::machine::Exit::Done;
+                let at = Moment::from_millis(world.now);
+                let turn = machine.turn(Input { at, what: ended(attempt, exit) });
+                prop_assert_eq!(turn, wf::machine::Turn::default());
+                prop_assert_eq!(machine.state(), &before);
+            }
+            prop_assert!(world.answer(&mut machine, &mut dice), "stuck");
+        }
+    }
+
+    #[test]
+    fn state_and_effects_can_be_written_down(seed in any::<u64>(), policy in policies()) {
+        let mut dice = Dice(seed);
+        let plan = any_plan(&mut dice, policy);
+        let mut world = World::new(seed);
+        let mut machine = started(&plan, &mut world);
+        while machine.outcome().is_none() {
+            let text = serde_json::to_string(machine.state()).unwrap();
+            let back: wf::machine::State = serde_json::from_str(&text).unwrap();
+            prop_assert_eq!(&back, machine.state());
+            let open: Vec<wf::machine::Effect> =
+                serde_json::from_str(&serde_json::to_string(&world.open).unwrap()).unwrap();
+            prop_assert_eq!(&open, &world.open);
+            prop_assert!(world.answer(&mut machine, &mut dice), "stuck");
+        }
+        let events: Vec<Event> =
+            serde_json::from_str(&serde_json::to_string(&world.events).unwrap()).unwrap();
+        prop_assert_eq!(events, world.events);
+    }
+}
+
+/// Replays events, resumes, and drives on to the end.
+fn recover(
+    plan: &std::sync::Arc<Plan>,
+    seed: u64,
+    events: Vec<Event>,
+    dice: &mut Dice,
+) -> (Vec<Event>, Outcome) {
+    let mut machine = Machine::new(plan.clone(), run_id(), Object::new());
+    let mut world = World::new(seed);
+    world.now = events.last().map_or(0, |event| event.at.millis());
+    events
+        .iter()
+        .for_each(|event| machine.replay(event).unwrap());
+    world.events = events;
+    let turn = machine.resume(Moment::from_millis(world.now));
+    world.take(turn);
+    let outcome = world.drive(&mut machine, dice);
+    (world.events, outcome)
+}
+
+/// The rules that every record of a finished run keeps.
+fn lawful(plan: &Plan, events: &[Event]) -> Result<(), TestCaseError> {
+    let mut live: BTreeSet<Attempt> = BTreeSet::new();
+    let mut over: BTreeSet<Place> = BTreeSet::new();
+    for (at, event) in events.iter().enumerate() {
+        match &event.fact {
+            Fact::AttemptStarted(attempt) => {
+                prop_assert!(
+                    !over.contains(&attempt.place),
+                    "{attempt} began after its end"
+                );
+                let ix = plan.find(attempt.place.step.as_str()).unwrap();
+                for needed in &plan.step(ix).depends_on {
+                    let needed = Place::of(&plan.step(*needed).id);
+                    prop_assert!(
+                        over.contains(&needed),
+                        "{attempt} began before {needed} ended"
+                    );
+                }
+                live.insert(attempt.clone());
+                let roomy = |a: &&Attempt| {
+                    let ix = plan.find(a.place.step.as_str()).unwrap();
+                    !matches!(plan.step(ix).work, Work::Wait(_))
+                };
+                let busy = live.iter().filter(roomy).count();
+                prop_assert!(
+                    busy <= plan.parts().policy.max_parallel as usize,
+                    "too many at once"
+                );
+            }
+            Fact::StepEnded { place, .. } => {
+                live.retain(|attempt| attempt.place != *place);
+                prop_assert!(over.insert(place.clone()), "{place} ended twice");
+            }
+            Fact::RetryScheduled { attempt, .. } => live.retain(|a| a.place != attempt.place),
+            Fact::RunEnded { tally, .. } => {
+                prop_assert_eq!(at + 1, events.len(), "something follows the end");
+                let sum = tally.verified
+                    + tally.reported
+                    + tally.failed
+                    + tally.skipped
+                    + tally.cancelled;
+                prop_assert_eq!(sum as usize, plan.steps().len());
+            }
+            _ => {}
+        }
+    }
+    for step in plan.steps() {
+        prop_assert!(
+            over.contains(&Place::of(&step.id)),
+            "{} did not end",
+            step.id
+        );
+    }
+    prop_assert!(live.is_empty(), "still live: {live:?}");
+    let ended = events
+        .iter()
+        .filter(|e| matches!(e.fact, Fact::RunEnded { .. }))
+        .count();
+    prop_assert_eq!(ended, 1);
+    Ok(())
+}

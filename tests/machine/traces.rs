@@ -1,0 +1,138 @@
+//! Golden traces: recorded inputs, and what must follow from them under any driver.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use wf::machine::{Effect, Event, Input, Machine};
+use wf::model::{Object, OnFailure, Plan, Policy, Retry, resolve_params};
+use wf::spec::{Defaults, Memory, load, lower};
+
+use super::world::{Dice, World, run_id};
+
+/// Every plan of the folder, in order.
+fn plans() -> Vec<PathBuf> {
+    let mut plans: Vec<PathBuf> = fs::read_dir("tests/traces")
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.extension().is_some_and(|end| end == "md"))
+        .collect();
+    plans.sort();
+    plans
+}
+
+fn plan(path: &Path) -> Arc<Plan> {
+    let files = Memory(BTreeMap::from([(
+        "plan.md".to_owned(),
+        fs::read(path).unwrap(),
+    )]));
+    let loaded = load(&files, "plan.md");
+    assert!(
+        !loaded.has_errors(),
+        "{}: {:?}",
+        path.display(),
+        loaded.diagnostics
+    );
+    let policy = Policy {
+        max_parallel: 2,
+        on_failure: OnFailure::Stop,
+        grace: Duration::ZERO,
+    };
+    lower(
+        &loaded,
+        &Defaults {
+            policy,
+            retry: Retry::default(),
+        },
+    )
+    .unwrap()
+}
+
+fn machine(plan: &Arc<Plan>) -> Machine {
+    let params = resolve_params(&plan.parts().params, &Object::new()).unwrap();
+    Machine::new(plan.clone(), run_id(), params)
+}
+
+/// Plays a plan in a seeded world and gives the inputs it came to.
+fn record(plan: &Arc<Plan>, seed: u64) -> Vec<Input> {
+    let mut world = World::new(seed);
+    let mut dice = Dice(seed);
+    let mut machine = machine(plan);
+    world.feed(
+        &mut machine,
+        wf::machine::Happening::Begin { kept: Vec::new() },
+    );
+    world.drive(&mut machine, &mut dice);
+    world.inputs
+}
+
+/// One line an input, with what followed from it.
+fn trace(plan: &Arc<Plan>, inputs: &[Input]) -> String {
+    let mut machine = machine(plan);
+    let mut text = String::new();
+    for input in inputs {
+        let turn = machine.turn(input.clone());
+        let line = json!({ "input": input, "events": turn.events, "effects": turn.effects });
+        text += &format!("{line}\n");
+    }
+    text
+}
+
+#[test]
+fn recorded_inputs_still_lead_to_the_recorded_effects() {
+    for path in plans() {
+        let plan = plan(&path);
+        let golden = path.with_extension("jsonl");
+        #[expect(
+            clippy::disallowed_methods,
+            reason = "a switch for the person who runs the tests"
+        )]
+        if std::env::var("WF_UPDATE").is_ok() {
+            let inputs = [1, 4, 9, 16, 25].into_iter().flat_map(|seed| {
+                let begin = Some(record(&plan, seed));
+                begin.into_iter().map(|inputs| trace(&plan, &inputs))
+            });
+            fs::write(&golden, inputs.collect::<Vec<_>>().join("\n")).unwrap();
+        }
+        let recorded = fs::read_to_string(&golden).unwrap();
+        for run in recorded.split("\n\n") {
+            replays(&plan, run, &path);
+        }
+    }
+}
+
+/// Feeds the recorded inputs again, and replays the recorded events, from text.
+fn replays(plan: &Arc<Plan>, run: &str, path: &Path) {
+    let lines: Vec<Value> = run
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    let inputs: Vec<Input> = lines
+        .iter()
+        .map(|line| serde_json::from_value(line["input"].clone()).unwrap())
+        .collect();
+    assert!(!inputs.is_empty(), "{} is no trace", path.display());
+    assert_eq!(
+        trace(plan, &inputs).trim_end(),
+        run.trim_end(),
+        "{}",
+        path.display()
+    );
+    let mut played = machine(plan);
+    inputs
+        .iter()
+        .for_each(|input| drop(played.turn(input.clone())));
+    let mut replayed = machine(plan);
+    for line in &lines {
+        let events: Vec<Event> = serde_json::from_value(line["events"].clone()).unwrap();
+        events
+            .iter()
+            .for_each(|event| replayed.replay(event).unwrap());
+        let _: Vec<Effect> = serde_json::from_value(line["effects"].clone()).unwrap();
+    }
+    assert_eq!(replayed.outcome(), played.outcome());
+    assert!(replayed.outcome().is_some());
+}

@@ -1,0 +1,369 @@
+//! A seeded world: plans, and what happens to their attempts, as functions of a number.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::json;
+use wf::expr::Template;
+use wf::machine::{
+    Attempt, Effect, Ended, Event, Exit, Fact, Happening, Input, Machine, Outcome, Place, Ruling,
+    StepState, Verdict,
+};
+use wf::model::{
+    Check, Class, Expect, Fan, Object, OnError, OnFailure, Parts, Plan, Policy, Retry, Step,
+    StepIx, Wait, Work,
+};
+use wf::name::{Name, PlanId, RunId};
+use wf::time::Moment;
+
+/// SplitMix64: a small generator that gives the same numbers for the same seed everywhere.
+#[derive(Clone)]
+pub struct Dice(pub u64);
+
+impl Dice {
+    pub fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    pub fn below(&mut self, n: usize) -> usize {
+        usize::try_from(self.next() % n.max(1) as u64).unwrap()
+    }
+
+    pub fn one_in(&mut self, n: usize) -> bool {
+        self.below(n) == 0
+    }
+}
+
+/// What the world does to an attempt; a function of the attempt alone.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Fate {
+    Works,
+    Lies,
+    Breaks,
+}
+
+pub fn fate(seed: u64, attempt: &Attempt) -> Fate {
+    let digest = wf::digest::Digest::of(format!("{seed}{attempt}").as_bytes());
+    match digest.bytes()[0] {
+        0..150 => Fate::Works,
+        150..200 => Fate::Lies,
+        _ => Fate::Breaks,
+    }
+}
+
+pub fn name(text: &str) -> Name {
+    Name::parse(text).unwrap()
+}
+
+/// A step that does nothing in particular.
+pub fn step(id: &str, depends_on: Vec<StepIx>) -> Step {
+    Step {
+        id: name(id),
+        title: None,
+        depends_on,
+        when: None,
+        fan: Fan::Once,
+        max_parallel: None,
+        work: Work::Exec(vec![Template::literal("true")]),
+        env: Vec::new(),
+        cwd: None,
+        timeout: None,
+        queue_timeout: None,
+        retry: Retry::default(),
+        idempotent: false,
+        verify: Vec::new(),
+        outputs: Vec::new(),
+        artifacts: Vec::new(),
+        cache: None,
+        concurrency: None,
+        on_error: OnError::Fail,
+        briefing: None,
+    }
+}
+
+/// A criterion that expects nothing in particular.
+pub fn check(id: &str) -> Check {
+    Check {
+        name: name(id),
+        probe: None,
+        expect: Expect::default(),
+        env: Vec::new(),
+        cwd: None,
+        timeout: Duration::from_secs(1),
+    }
+}
+
+/// A plan of steps, with those from `main` on as `finally` steps.
+pub fn plan_with(steps: Vec<Step>, main: usize, policy: Policy, verify: Vec<Check>) -> Arc<Plan> {
+    Plan::new(Parts {
+        id: PlanId::parse("p").unwrap(),
+        title: None,
+        params: Vec::new(),
+        env: Vec::new(),
+        secrets: Vec::new(),
+        policy,
+        timeout: None,
+        steps,
+        main,
+        verify,
+        outputs: Vec::new(),
+        briefing: String::new(),
+    })
+    .unwrap()
+}
+
+/// A random plan of up to a dozen steps with everything that does not need expressions.
+pub fn any_plan(dice: &mut Dice, on_failure: OnFailure) -> Arc<Plan> {
+    let main = 1 + dice.below(9);
+    let last = dice.below(3);
+    let mut steps = Vec::new();
+    for at in 0..main + last {
+        let mut needs = Vec::new();
+        if at > 0 && at < main {
+            for _ in 0..dice.below(3) {
+                needs.push(StepIx(u32::try_from(dice.below(at)).unwrap()));
+            }
+            needs.sort_unstable();
+            needs.dedup();
+        }
+        let mut step = step(&format!("s{at}"), needs);
+        decorate(&mut step, dice);
+        steps.push(step);
+    }
+    let policy = Policy {
+        max_parallel: 1 + u32::try_from(dice.below(3)).unwrap(),
+        on_failure,
+        grace: Duration::ZERO,
+    };
+    let verify = if dice.one_in(3) {
+        vec![check("whole")]
+    } else {
+        Vec::new()
+    };
+    plan_with(steps, main, policy, verify)
+}
+
+fn decorate(step: &mut Step, dice: &mut Dice) {
+    if dice.one_in(2) {
+        step.verify = vec![check("good")];
+    }
+    if dice.one_in(2) {
+        let on = vec![Class::Logical, Class::Environmental, Class::Interrupted];
+        step.retry = Retry {
+            max: 1 + u32::try_from(dice.below(2)).unwrap(),
+            on,
+            ..Retry::default()
+        };
+        step.retry.backoff = Duration::from_secs(dice.next() % 5);
+    }
+    if dice.one_in(4) {
+        let items = (0..dice.below(5)).map(|n| json!(n)).collect();
+        step.fan = Fan::List(items);
+        step.max_parallel = dice.one_in(2).then_some(1);
+    } else if dice.one_in(6) {
+        step.work = Work::Wait(Wait::For(Duration::from_secs(3)));
+    }
+    if dice.one_in(5) {
+        step.concurrency = Some("lock".into());
+    }
+    if dice.one_in(6) {
+        step.on_error = OnError::Continue;
+    }
+    step.idempotent = dice.one_in(4);
+}
+
+pub fn run_id() -> RunId {
+    RunId::from_bytes([7; 16])
+}
+
+/// The world around one machine: what it was asked for, and who holds the lock.
+pub struct World {
+    pub seed: u64,
+    pub now: i64,
+    pub open: Vec<Effect>,
+    pub events: Vec<Event>,
+    pub inputs: Vec<Input>,
+    /// How many events each turn ended with.
+    pub cuts: Vec<usize>,
+    pub holder: Option<Place>,
+}
+
+impl World {
+    pub fn new(seed: u64) -> Self {
+        Self {
+            seed,
+            now: 0,
+            open: Vec::new(),
+            events: Vec::new(),
+            inputs: Vec::new(),
+            cuts: Vec::new(),
+            holder: None,
+        }
+    }
+
+    /// Gives the machine an input and keeps what follows.
+    pub fn feed(&mut self, machine: &mut Machine, what: Happening) -> Vec<Event> {
+        let input = Input {
+            at: Moment::from_millis(self.now),
+            what,
+        };
+        self.inputs.push(input.clone());
+        let turn = machine.turn(input);
+        self.take(turn)
+    }
+
+    pub fn take(&mut self, turn: wf::machine::Turn) -> Vec<Event> {
+        self.events.extend(turn.events.iter().cloned());
+        self.cuts.push(self.events.len());
+        for effect in turn.effects {
+            if let Effect::Unlock { place, .. } = &effect {
+                if self.holder.as_ref() == Some(place) {
+                    self.holder = None;
+                }
+                self.open
+                    .retain(|open| !matches!(open, Effect::Lock { place: p, .. } if p == place));
+            } else if let Effect::Kill { attempt, .. } = &effect {
+                self.kill(attempt.as_ref());
+            } else {
+                self.open.push(effect);
+            }
+        }
+        turn.events
+    }
+
+    /// A killed attempt ends as cancelled, whatever its fate.
+    fn kill(&mut self, attempt: Option<&Attempt>) {
+        for open in &mut self.open {
+            if let Effect::Start {
+                attempt: started, ..
+            } = open
+                && Some(&*started) == attempt
+            {
+                *open = Effect::Kill {
+                    attempt: Some(started.clone()),
+                    force: true,
+                };
+            }
+        }
+    }
+
+    /// Answers one open effect, picked by the dice. False if there is none.
+    pub fn answer(&mut self, machine: &mut Machine, dice: &mut Dice) -> bool {
+        let ready: Vec<usize> = (0..self.open.len())
+            .filter(|at| self.answerable(*at))
+            .collect();
+        let Some(pick) = ready.get(dice.below(ready.len().max(1))) else {
+            return false;
+        };
+        let effect = self.open.remove(*pick);
+        if let Some(what) = self.happening(effect) {
+            self.feed(machine, what);
+        }
+        true
+    }
+
+    fn answerable(&self, at: usize) -> bool {
+        !matches!(&self.open[at], Effect::Lock { .. } if self.holder.is_some())
+    }
+
+    fn happening(&mut self, effect: Effect) -> Option<Happening> {
+        match effect {
+            Effect::Start { attempt, .. } => Some(self.ended(attempt)),
+            Effect::Watch { attempt, .. } => Some(ended(attempt, Exit::Interrupted)),
+            Effect::Kill { attempt, .. } => Some(ended(attempt?, Exit::Cancelled)),
+            Effect::Check { attempt, .. } => Some(self.judged(attempt)),
+            Effect::Wake { timer, at } => {
+                self.now = self.now.max(at.millis());
+                Some(Happening::Woke { timer })
+            }
+            Effect::Lock { place, .. } => {
+                self.holder = Some(place.clone());
+                Some(Happening::Locked { place })
+            }
+            Effect::Lookup { place, .. } => Some(Happening::Looked { place, found: None }),
+            Effect::Unlock { .. } | Effect::Remember { .. } | Effect::Finish { .. } => None,
+        }
+    }
+
+    fn ended(&self, attempt: Attempt) -> Happening {
+        let code = i32::from(fate(self.seed, &attempt) == Fate::Breaks);
+        let outputs = json!({ "rows": 3, "size": attempt.attempt });
+        let mut happening = ended(attempt, Exit::Code { code });
+        if let Happening::Ended(ended) = &mut happening {
+            ended.outputs = outputs.as_object().cloned().unwrap();
+        }
+        happening
+    }
+
+    fn judged(&self, attempt: Option<Attempt>) -> Happening {
+        let lies = attempt
+            .as_ref()
+            .is_some_and(|a| fate(self.seed, a) == Fate::Lies);
+        let ruling = if lies { Ruling::Fail } else { Ruling::Pass };
+        Happening::Judged {
+            attempt,
+            verdicts: vec![verdict(ruling)],
+        }
+    }
+
+    /// Answers until the run is over.
+    pub fn drive(&mut self, machine: &mut Machine, dice: &mut Dice) -> Outcome {
+        for _ in 0..10_000 {
+            if let Some(outcome) = machine.outcome() {
+                return outcome;
+            }
+            assert!(
+                self.answer(machine, dice),
+                "the run is stuck: {:?}",
+                machine.state()
+            );
+        }
+        panic!("the run does not end");
+    }
+
+    /// The final state of every place that ended.
+    pub fn ends(&self) -> BTreeMap<Place, StepState> {
+        ends(&self.events)
+    }
+}
+
+pub fn ends(events: &[Event]) -> BTreeMap<Place, StepState> {
+    let mut ends = BTreeMap::new();
+    for event in events {
+        if let Fact::StepEnded { place, state, .. } = &event.fact {
+            assert_eq!(
+                ends.insert(place.clone(), *state),
+                None,
+                "{place} ended twice"
+            );
+        }
+    }
+    ends
+}
+
+pub fn ended(attempt: Attempt, exit: Exit) -> Happening {
+    Happening::Ended(Ended {
+        attempt,
+        exit,
+        outputs: Object::new(),
+        artifacts: Vec::new(),
+        standing: None,
+    })
+}
+
+pub fn verdict(ruling: Ruling) -> Verdict {
+    Verdict {
+        name: name("good"),
+        ruling,
+        expected: String::new(),
+        found: String::new(),
+        evidence: String::new(),
+        class: (ruling != Ruling::Pass).then_some(Class::Logical),
+        millis: 0,
+    }
+}

@@ -1,0 +1,123 @@
+//! A place of its own for the real program: an empty folder, an empty environment.
+
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+/// A temporary workspace, gone when dropped.
+pub struct Sandbox {
+    dir: tempfile::TempDir,
+}
+
+/// What the program did.
+#[derive(Debug)]
+pub struct Did {
+    pub code: Option<i32>,
+    pub out: String,
+    pub err: String,
+}
+
+impl Sandbox {
+    /// An empty workspace: a `wf.yaml` without content marks its root.
+    pub fn new() -> Self {
+        let sandbox = Self {
+            dir: tempfile::tempdir().expect("a temporary folder"),
+        };
+        sandbox.file("wf.yaml", "# nothing is configured\n");
+        sandbox
+    }
+
+    pub fn path(&self) -> &Path {
+        self.dir.path()
+    }
+
+    pub fn at(&self, path: &str) -> PathBuf {
+        self.dir.path().join(path)
+    }
+
+    /// Writes a file, with the folders above it.
+    pub fn file(&self, path: &str, text: impl AsRef<[u8]>) -> &Self {
+        let path = self.at(path);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+        self
+    }
+
+    /// The text of a file; empty if there is none.
+    pub fn read(&self, path: &str) -> String {
+        std::fs::read_to_string(self.at(path)).unwrap_or_default()
+    }
+
+    /// The program, ready to be started here.
+    pub fn command(&self, args: &[&str]) -> Command {
+        #[expect(clippy::disallowed_methods, reason = "tests start the real program")]
+        let mut command = Command::new(env!("CARGO_BIN_EXE_wf"));
+        #[expect(
+            clippy::disallowed_methods,
+            reason = "programs are found where the tests find them"
+        )]
+        let path = std::env::var("PATH").unwrap_or_default();
+        command.args(args).current_dir(self.path()).env_clear();
+        command
+            .env("PATH", path)
+            .env("HOME", self.path())
+            .env("LC_ALL", "C.UTF-8");
+        command
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        command
+    }
+
+    /// Runs the program to its end.
+    pub fn wf(&self, args: &[&str]) -> Did {
+        let output = self.command(args).output().expect("wf can be started");
+        Did {
+            code: output.status.code(),
+            out: String::from_utf8_lossy(&output.stdout).into_owned(),
+            err: String::from_utf8_lossy(&output.stderr).into_owned(),
+        }
+    }
+
+    /// Starts the program and lets it run.
+    pub fn start(&self, args: &[&str]) -> Child {
+        self.command(args).spawn().expect("wf can be started")
+    }
+}
+
+impl Did {
+    /// Everything it wrote.
+    pub fn all(&self) -> String {
+        format!("{}{}", self.out, self.err)
+    }
+
+    /// Asserts the exit code, showing what was written if it is another.
+    #[track_caller]
+    pub fn exits(self, code: i32) -> Self {
+        assert_eq!(self.code, Some(code), "{}", self.all());
+        self
+    }
+
+    /// Asserts that something was written.
+    #[track_caller]
+    pub fn says(self, text: &str) -> Self {
+        assert!(
+            self.all().contains(text),
+            "does not say {text:?}:\n{}",
+            self.all()
+        );
+        self
+    }
+}
+
+/// Waits, a bounded time, for something to become true.
+#[track_caller]
+pub fn until(what: &str, mut is: impl FnMut() -> bool) {
+    for _ in 0..1000 {
+        if is() {
+            return;
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    panic!("never: {what}");
+}

@@ -3,6 +3,7 @@
 mod bad_input;
 mod cli;
 mod crash;
+mod hostile;
 mod layers;
 mod machine;
 mod schemas;

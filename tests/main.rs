@@ -1,5 +1,6 @@
 //! One binary for all integration tests.
 
+mod hostile;
 mod layers;
 mod machine;
 mod schemas;

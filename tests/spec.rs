@@ -11,7 +11,8 @@
 //!
 //! Codes, columns and the beginnings of messages are compared; a help only where one is drawn. A
 //! block without drawings must be without mistakes. A block with the title `file: other.md` is
-//! another file, for the untitled blocks under the same heading to use. `WF_UPDATE=1` draws anew.
+//! another file, for the untitled blocks under the same heading to use; its mistakes are those
+//! found when the first of them is loaded. `WF_UPDATE=1` draws anew.
 
 use std::fmt::Write as _;
 use std::{env, fs};
@@ -19,6 +20,9 @@ use std::{env, fs};
 use wf::diag::{Diagnostic, Severity};
 use wf::source::Source;
 use wf::spec::{self, Loaded, Memory};
+
+/// The path of a block without a title.
+const ROOT: &str = "plan.md";
 
 /// Finds all mistakes of a file and of those it uses.
 fn diagnose(files: &Memory, path: &str) -> Loaded {
@@ -119,10 +123,11 @@ impl<'t> Page<'t> {
         let mut page = String::new();
         for group in groups(&self.parts) {
             let mut files = Memory::default();
-            for example in group.iter().filter_map(|part| part.titled()) {
+            for example in group.iter().filter_map(Part::titled) {
                 let title = example.title.clone().unwrap_or_default();
                 files.0.insert(title, example.text.clone().into_bytes());
             }
+            let root = group.iter().find_map(Part::untitled);
             let mut heading = "";
             for part in group {
                 match part {
@@ -131,7 +136,7 @@ impl<'t> Page<'t> {
                         heading = if *is_heading { text.trim() } else { heading };
                     }
                     Part::Example(example) => {
-                        let found = example.marks(&files);
+                        let found = example.marks(&files, root);
                         let fits = example.drawn.len() == found.len()
                             && example.drawn.iter().zip(&found).all(|(a, b)| a.fits(b));
                         if fits {
@@ -180,6 +185,15 @@ impl Part<'_> {
     }
 }
 
+impl Part<'_> {
+    fn untitled(&self) -> Option<&Example> {
+        match self {
+            Part::Example(example) if example.title.is_none() => Some(example),
+            _ => None,
+        }
+    }
+}
+
 impl Example {
     fn read(info: &str, lines: &[&str]) -> Self {
         let title = info
@@ -208,16 +222,28 @@ impl Example {
         example
     }
 
-    /// The mistakes of the file as marks. A titled file is judged alone, among its siblings.
-    fn marks(&self, files: &Memory) -> Vec<Mark> {
-        let path = self.title.clone().unwrap_or_else(|| "plan.md".into());
+    /// The mistakes of the file as marks. Those of a titled file are found from the root that
+    /// uses it, or alone if there is none.
+    fn marks(&self, files: &Memory, root: Option<&Self>) -> Vec<Mark> {
+        let path = self.title.as_deref().unwrap_or(ROOT);
+        let root = if self.title.is_none() {
+            Some(self)
+        } else {
+            root
+        };
         let mut files = files.clone();
-        files.0.insert(path.clone(), self.text.clone().into_bytes());
-        let loaded = diagnose(&files, &path);
-        let own = loaded.diagnostics.iter().filter(|(file, _)| *file == 0);
-        let mut marks: Vec<_> = own
-            .map(|(_, mistake)| Mark::of(&loaded.sources[0], mistake))
-            .collect();
+        if let Some(root) = root {
+            files.0.insert(ROOT.into(), root.text.clone().into_bytes());
+        }
+        let mut loaded = diagnose(&files, if root.is_some() { ROOT } else { path });
+        if loaded.sources.iter().all(|source| source.path() != path) {
+            loaded = diagnose(&files, path);
+        }
+        let own = loaded.diagnostics.iter().filter_map(|(file, mistake)| {
+            let source = &loaded.sources[*file];
+            (source.path() == path).then(|| Mark::of(source, mistake))
+        });
+        let mut marks: Vec<_> = own.collect();
         marks.sort();
         marks
     }

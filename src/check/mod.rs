@@ -1,1 +1,24 @@
-//! Not yet.
+//! What is wrong with declarations that are well-formed each by itself.
+//!
+//! [`check`] looks at every file of a [`Loaded`](crate::spec::Loaded) and adds what it finds to
+//! its diagnostics. Each rule is one function in a file of its own, and sees the whole [`Scene`]:
+//! the plan, its steps by name, the graph, and everything that any expression reads.
+//!
+//! **Invariant:** a rule never stops another; all mistakes are told at once. **Invariant:** what
+//! is said to be missing is missing: where other mistakes of a file could have hidden a
+//! declaration, nothing is said. **Invariant:** time is linear in the size of the files, and in
+//! the number of mistakes up to a bound.
+
+mod notes;
+mod reads;
+mod rules;
+mod run;
+mod scene;
+#[cfg(test)]
+mod tests;
+
+use notes::Notes;
+use reads::{Read, Site};
+use scene::Scene;
+
+pub use run::check;

@@ -72,6 +72,10 @@ impl Decode for Matrix {
                 }
             }
         }
+        if entries.is_empty() {
+            let message = "a matrix needs at least one axis";
+            decoder.note(Diagnostic::new(Code::ValueWrong, node.head(), message));
+        }
         matrix.judge(node.head(), decoder);
         Some(matrix)
     }
@@ -79,10 +83,6 @@ impl Decode for Matrix {
 
 impl Matrix {
     fn judge(&self, head: Span, decoder: &mut Decoder<'_>) {
-        if self.axes.is_empty() && self.include.is_empty() {
-            let message = "a matrix needs at least one axis";
-            decoder.note(Diagnostic::new(Code::ValueWrong, head, message));
-        }
         if self.size() > MAX_COMBINATIONS {
             let message = format!(
                 "this matrix has {} combinations; {MAX_COMBINATIONS} are allowed",

@@ -109,6 +109,9 @@ fn word(entry: &Entry<'_>, decoder: &mut Decoder<'_>) -> bool {
         }
         return false;
     };
+    if entry.key == "type" && !types(&entry.value, decoder) {
+        return false;
+    }
     let schemas: Vec<&Node<'_>> = match (below, &entry.value.value) {
         (Below::One, _) => vec![&entry.value],
         (Below::List, Yaml::List(items)) => items.iter().collect(),
@@ -118,6 +121,26 @@ fn word(entry: &Entry<'_>, decoder: &mut Decoder<'_>) -> bool {
     schemas
         .into_iter()
         .fold(true, |known, node| vocabulary(node, decoder) && known)
+}
+
+/// Notes a type that JSON does not have; false if there is one.
+fn types(node: &Node<'_>, decoder: &mut Decoder<'_>) -> bool {
+    const TYPES: [(&str, ()); 7] = [
+        ("string", ()),
+        ("integer", ()),
+        ("number", ()),
+        ("boolean", ()),
+        ("array", ()),
+        ("object", ()),
+        ("null", ()),
+    ];
+    let items = match &node.value {
+        Yaml::List(items) => items.as_slice(),
+        _ => std::slice::from_ref(node),
+    };
+    items.iter().fold(true, |known, item| {
+        super::word(item, &TYPES, &[], decoder).is_some() && known
+    })
 }
 
 impl JsonSchema for Schema {

@@ -80,6 +80,18 @@ impl<'a> Decoder<'a> {
         }
     }
 
+    /// Notes that a value should be a list, which one word can easily become.
+    fn no_list(&mut self, node: &Node<'_>) {
+        match &node.value {
+            Yaml::Bad => {}
+            Yaml::Text(word) if !word.contains(char::is_whitespace) => {
+                let help = format!("write [{word}]");
+                self.note(wrong_type(node, "a list").help(help));
+            }
+            _ => self.note(wrong_type(node, "a list")),
+        }
+    }
+
     /// Notes that a value of the right type cannot be used.
     pub fn wrong_value(&mut self, node: &Node<'_>, message: impl Into<String>) {
         let span = self.content(node);
@@ -127,7 +139,7 @@ impl<T: Decode> Decode for Box<T> {
 impl<T: Decode> Decode for Vec<T> {
     fn decode(node: &Node<'_>, decoder: &mut Decoder<'_>) -> Option<Self> {
         let Yaml::List(items) = &node.value else {
-            decoder.wrong_type(node, "a list");
+            decoder.no_list(node);
             return None;
         };
         let decoded = items.iter().filter_map(|item| T::decode(item, decoder));

@@ -3,26 +3,45 @@ use crate::diag::{Code, Diagnostic, nearest};
 use crate::source::Span;
 use crate::spec::yaml::{Entry, Node, Yaml};
 
+/// How many unknown keys of a mapping are compared with the known ones.
+const FEW: usize = 20;
+
+/// What a mapping with fixed keys is called and may have.
+#[derive(Clone, Copy, Debug)]
+pub struct Shape {
+    /// Its name in sentences, for example "a step".
+    pub what: &'static str,
+    /// The keys it may have.
+    pub known: &'static [&'static str],
+    /// Keys that are known and not built yet.
+    pub later: &'static [&'static str],
+}
+
 /// The keys of one mapping, taken one by one.
 #[derive(Debug)]
 pub struct Fields<'n, 'a> {
-    what: &'static str,
+    shape: Shape,
     entries: &'n [Entry<'a>],
     head: Span,
+    /// The known keys that others seem to mean.
+    misspelt: Vec<&'static str>,
 }
 
 impl<'n, 'a> Fields<'n, 'a> {
-    /// Opens a mapping; `what` names it in sentences, for example "a step".
-    pub fn open(what: &'static str, node: &'n Node<'a>, decoder: &mut Decoder<'_>) -> Option<Self> {
+    /// Opens a mapping and notes every key it may not have.
+    pub fn open(shape: Shape, node: &'n Node<'a>, decoder: &mut Decoder<'_>) -> Option<Self> {
         let Yaml::Map(entries) = &node.value else {
-            decoder.wrong_type(node, &format!("{what}, which is a mapping"));
+            decoder.wrong_type(node, &format!("{}, which is a mapping", shape.what));
             return None;
         };
-        Some(Self {
-            what,
+        let mut fields = Self {
+            shape,
             entries,
             head: node.head(),
-        })
+            misspelt: Vec::new(),
+        };
+        fields.refuse_others(decoder);
+        Some(fields)
     }
 
     /// A place for mistakes about the whole mapping.
@@ -30,9 +49,9 @@ impl<'n, 'a> Fields<'n, 'a> {
         self.head
     }
 
-    /// Whether a key is there, whatever its value.
+    /// Whether a key is there, whatever its value, or was meant to be.
     pub fn has(&self, key: &str) -> bool {
-        self.find(key).is_some()
+        self.find(key).is_some() || self.misspelt.contains(&key)
     }
 
     /// Where a key stands; the head of the mapping if it is absent.
@@ -47,15 +66,15 @@ impl<'n, 'a> Fields<'n, 'a> {
 
     /// Reads a key that must be there.
     pub fn require<T: Decode>(&self, key: &str, decoder: &mut Decoder<'_>) -> Option<T> {
-        if self.find(key).is_none() {
-            let message = format!("{} needs the key `{key}`", self.what);
+        if !self.has(key) {
+            let message = format!("{} needs the key `{key}`", self.shape.what);
             decoder.note(Diagnostic::new(Code::KeyMissing, self.head, message));
         }
         self.take(key, decoder)
     }
 
-    /// Notes every key that is not one of `known`; those of `later` are not built yet.
-    pub fn refuse_others(&self, known: &[&str], later: &[&str], decoder: &mut Decoder<'_>) {
+    fn refuse_others(&mut self, decoder: &mut Decoder<'_>) {
+        let Shape { known, later, .. } = self.shape;
         for entry in self.entries {
             let key: &str = &entry.key;
             if known.contains(&key) || decoder.is_full() {
@@ -64,9 +83,23 @@ impl<'n, 'a> Fields<'n, 'a> {
             decoder.note(if later.contains(&key) {
                 not_built(key, entry.at)
             } else {
-                unknown(self.what, key, entry.at, known)
+                self.unknown(key, entry.at)
             });
         }
+    }
+
+    /// The mistake of a key that does not exist, with the nearest one or all that do.
+    fn unknown(&mut self, key: &str, at: Span) -> Diagnostic {
+        let Shape { what, known, .. } = self.shape;
+        let mistake = Diagnostic::new(Code::KeyUnknown, at, format!("{what} has no key `{key}`"));
+        let Some(near) = nearest(key, known.iter().copied()) else {
+            return mistake.help(format!("its keys are {}", known.join(", ")));
+        };
+        if self.misspelt.len() < FEW {
+            self.misspelt
+                .extend(known.iter().filter(|known| **known == near));
+        }
+        mistake.meant(Some(near))
     }
 
     fn find(&self, key: &str) -> Option<&'n Entry<'a>> {
@@ -77,14 +110,4 @@ impl<'n, 'a> Fields<'n, 'a> {
 fn not_built(key: &str, at: Span) -> Diagnostic {
     let message = format!("`{key}` is known, and this version cannot use it yet");
     Diagnostic::new(Code::KindNotBuilt, at, message).help("remove it for now")
-}
-
-/// The mistake of a key that does not exist, with the nearest one or all that do.
-fn unknown(what: &str, key: &str, at: Span, known: &[&str]) -> Diagnostic {
-    let message = format!("{what} has no key `{key}`");
-    let mistake = Diagnostic::new(Code::KeyUnknown, at, message);
-    match nearest(key, known.iter().copied()) {
-        Some(near) => mistake.meant(Some(near)),
-        None => mistake.help(format!("its keys are {}", known.join(", "))),
-    }
 }

@@ -89,10 +89,14 @@ macro_rules! record {
                 node: &$crate::spec::yaml::Node<'_>,
                 decoder: &mut $crate::spec::decode::Decoder<'_>,
             ) -> Option<Self> {
-                let fields = $crate::spec::decode::Fields::open($what, node, decoder)?;
+                let shape = $crate::spec::decode::Shape {
+                    what: $what,
+                    known: Self::KEYS,
+                    later: &[$($($later),*)?],
+                };
+                let fields = $crate::spec::decode::Fields::open(shape, node, decoder)?;
                 $( let $field = record!(@read $mode $field fields decoder); )*
-                let later: &[&str] = &[$($($later),*)?];
-                fields.refuse_others(Self::KEYS, later, decoder);
+
                 let made = Self {
                     $( $field: record!(@keep $mode $field), )*
                     $($( $aside: Default::default(), )*)?

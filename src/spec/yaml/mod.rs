@@ -10,6 +10,7 @@
 mod node;
 mod reader;
 mod scalar;
+mod syntax;
 
 pub use node::{Entry, Node, Yaml};
 pub use reader::{MAX_DEPTH, MAX_NODES, read};

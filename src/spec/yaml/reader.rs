@@ -1,9 +1,9 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 
-use granit_parser::{ErrorKind, Event, Parser, ScalarStyle, ScanError, StructureStyle};
+use granit_parser::{Event, Parser, ScalarStyle, ScanError, StructureStyle};
 
-use super::{Entry, Node, Yaml, scalar};
+use super::{Entry, Node, Yaml, scalar, syntax};
 use crate::diag::{Code, Diagnostic};
 use crate::source::Span;
 use crate::spec::decode::Mistakes;
@@ -78,6 +78,8 @@ enum Open<'a> {
         entries: Vec<Entry<'a>>,
         seen: HashMap<Cow<'a, str>, Span>,
         key: Option<Key<'a>>,
+        /// Whether it was reported as a whole.
+        bad: bool,
     },
 }
 
@@ -105,11 +107,11 @@ impl<'a> Reader<'a, '_> {
             Event::Alias(_) | Event::UnresolvedAlias(_) => {
                 self.refuse(place, "an alias is not allowed here");
                 self.count(place)?;
-                return self.value(Yaml::Bad, place);
+                self.value(Yaml::Bad, place);
             }
             Event::Scalar(text, style, ..) => {
                 self.count(place)?;
-                return self.scalar(text, style, place);
+                self.scalar(text, style, place);
             }
             Event::SequenceStart(style, ..) => {
                 let start = self.start(style, place)?;
@@ -123,9 +125,10 @@ impl<'a> Reader<'a, '_> {
                     entries: Vec::new(),
                     seen: HashMap::new(),
                     key: None,
+                    bad: false,
                 });
             }
-            Event::SequenceEnd | Event::MappingEnd => return self.close(place),
+            Event::SequenceEnd | Event::MappingEnd => self.close(place),
             // The edges of the stream carry no values.
             _ => {}
         }
@@ -179,7 +182,7 @@ impl<'a> Reader<'a, '_> {
     fn start(&mut self, style: StructureStyle, place: Span) -> Result<Span, Diagnostic> {
         self.count(place)?;
         if self.open.len() >= MAX_DEPTH {
-            return Err(too_deep(place));
+            return Err(syntax::too_deep(place));
         }
         // A block collection has no brackets: it begins where its first child does.
         let end = match style {
@@ -189,12 +192,7 @@ impl<'a> Reader<'a, '_> {
         Ok(Span { end, ..place })
     }
 
-    fn scalar(
-        &mut self,
-        text: Cow<'a, str>,
-        style: ScalarStyle,
-        place: Span,
-    ) -> Result<(), Diagnostic> {
+    fn scalar(&mut self, text: Cow<'a, str>, style: ScalarStyle, place: Span) {
         let value = match style {
             ScalarStyle::Plain => scalar::plain(text),
             _ => Yaml::Text(text),
@@ -203,7 +201,7 @@ impl<'a> Reader<'a, '_> {
             ScalarStyle::Literal | ScalarStyle::Folded => self.trimmed(place),
             _ => place,
         };
-        self.value(value, place)
+        self.value(value, place);
     }
 
     /// A block scalar's place without the line ends after it.
@@ -212,20 +210,24 @@ impl<'a> Reader<'a, '_> {
         place.part(0..text.trim_end().len())
     }
 
-    fn close(&mut self, place: Span) -> Result<(), Diagnostic> {
+    fn close(&mut self, place: Span) {
         let (start, last, value) = match self.open.pop() {
-            None => return Ok(()),
+            None => return,
             Some(Open::List { start, mut items }) => {
                 items.shrink_to_fit();
                 let last = items.last().map(|item| item.span.end);
                 (start, last, Yaml::List(items))
             }
             Some(Open::Map {
-                start, mut entries, ..
+                start,
+                mut entries,
+                bad,
+                ..
             }) => {
                 entries.shrink_to_fit();
                 let last = entries.last().map(|entry| entry.value.span.end);
-                (start, last, Yaml::Map(entries))
+                let value = if bad { Yaml::Bad } else { Yaml::Map(entries) };
+                (start, last, value)
             }
         };
         let in_brackets = start.end > start.start;
@@ -238,13 +240,14 @@ impl<'a> Reader<'a, '_> {
             start: start.start,
             end: end.max(start.start),
         };
-        self.value(value, span)
+        self.value(value, span);
     }
 
     /// Puts a finished value where it belongs.
-    fn value(&mut self, value: Yaml<'a>, span: Span) -> Result<(), Diagnostic> {
+    fn value(&mut self, value: Yaml<'a>, span: Span) {
         if awaits_key(self.open.last()) {
-            return self.key(value, span);
+            self.key(value, span);
+            return;
         }
         let node = Node { value, span };
         match self.open.last_mut() {
@@ -258,7 +261,7 @@ impl<'a> Reader<'a, '_> {
                     at,
                 }) = key.take()
                 else {
-                    return Ok(());
+                    return;
                 };
                 match first_use(entries, seen, &key, at) {
                     Some(first) => self.mistakes.note(duplicate(&key, at, first)),
@@ -270,38 +273,48 @@ impl<'a> Reader<'a, '_> {
                 }
             }
         }
-        Ok(())
     }
 
-    fn key(&mut self, value: Yaml<'a>, at: Span) -> Result<(), Diagnostic> {
+    fn key(&mut self, value: Yaml<'a>, at: Span) {
+        let before = self.text.get(..at.start as usize).unwrap_or("");
+        let is_template = matches!(value, Yaml::Map(_)) && before.ends_with('{');
         let text = match value {
+            Yaml::Text(text) if text == "<<" => {
+                self.refuse(at, "a merge key is not allowed here");
+                None
+            }
             Yaml::Text(text) => Some(text),
             other => {
-                self.mistakes.note(self.no_key(&other, at));
+                let mistake = if is_template {
+                    self.unquoted(at)
+                } else {
+                    self.no_key(&other, at)
+                };
+                self.mistakes.note(mistake);
                 None
             }
         };
-        if text.as_deref() == Some("<<") {
-            self.refuse(at, "a merge key is not allowed here");
-        }
-        if let Some(Open::Map { key, .. }) = self.open.last_mut() {
-            let text = text.filter(|text| text != "<<");
+        if let Some(Open::Map { key, bad, .. }) = self.open.last_mut() {
+            *bad |= is_template;
             *key = Some(Key { text, at });
         }
-        Ok(())
     }
 
     fn no_key(&self, value: &Yaml<'_>, at: Span) -> Diagnostic {
         let mistake = Diagnostic::new(Code::YamlFeature, at, "a key must be text");
-        let before = self.text.get(..at.start as usize).unwrap_or("");
         let written = self.text.get(at.range()).unwrap_or("");
-        if matches!(value, Yaml::Map(_)) && before.ends_with('{') {
-            mistake.help("a template stands in quotes: \"{{ … }}\"")
-        } else if matches!(value, Yaml::List(_) | Yaml::Map(_) | Yaml::Bad) || written.is_empty() {
+        if matches!(value, Yaml::List(_) | Yaml::Map(_) | Yaml::Bad) || written.is_empty() {
             mistake
         } else {
             mistake.help(format!("write \"{written}\""))
         }
+    }
+
+    /// The mistake of a template that YAML takes for a mapping in a mapping.
+    fn unquoted(&self, at: Span) -> Diagnostic {
+        let written = self.text.get(at.range()).unwrap_or("");
+        Diagnostic::new(Code::YamlFeature, at, "a template must stand in quotes")
+            .help(format!("write \"{{{written}}}\""))
     }
 
     fn broken(&self, error: &ScanError) -> Diagnostic {
@@ -311,42 +324,8 @@ impl<'a> Reader<'a, '_> {
         let next = self.text.get(start..).and_then(|rest| rest.chars().next());
         let width = next.filter(|c| !c.is_control()).map_or(0, char::len_utf8);
         let place = self.on_boundaries(Span::new(start, start + width));
-        match error.kind() {
-            ErrorKind::RecursionLimitExceeded => too_deep(place),
-            ErrorKind::DirectiveDisallowed => {
-                Diagnostic::new(Code::YamlFeature, place, "a directive is not allowed here")
-            }
-            kind => {
-                let mistake = Diagnostic::new(Code::YamlSyntax, place, kind.to_string());
-                match remedy(kind) {
-                    Some(remedy) => mistake.help(remedy),
-                    None => mistake,
-                }
-            }
-        }
+        syntax::mistake(error.kind(), place)
     }
-}
-
-/// What usually helps.
-fn remedy(kind: &ErrorKind) -> Option<&'static str> {
-    match kind {
-        ErrorKind::MappingValueNotAllowed
-        | ErrorKind::UnexpectedCharacter { .. }
-        | ErrorKind::InvalidTrailingDoubleQuotedScalar
-        | ErrorKind::InvalidTrailingSingleQuotedScalar => {
-            Some("text with special characters in it stands in quotes, or below a `|`")
-        }
-        ErrorKind::TabNotAllowed
-        | ErrorKind::TabInBlockIndentation
-        | ErrorKind::TabInIndentation
-        | ErrorKind::TabInPlainScalar => Some("indent with spaces"),
-        _ => None,
-    }
-}
-
-fn too_deep(place: Span) -> Diagnostic {
-    let message = format!("this is nested more than {MAX_DEPTH} deep");
-    Diagnostic::new(Code::YamlTooLarge, place, message)
 }
 
 /// Where a mapping has the key already; remembers the key otherwise.

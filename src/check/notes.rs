@@ -1,0 +1,42 @@
+use crate::diag::{Diagnostic, nearest};
+use crate::spec::decode::Mistakes;
+
+/// How many names are compared with misspelt ones, over all the mistakes of a file.
+const MAX_COMPARISONS: usize = 300_000;
+
+/// What is found in one file.
+#[derive(Default)]
+pub(super) struct Notes {
+    mistakes: Mistakes,
+    compared: usize,
+}
+
+impl Notes {
+    /// Adds one.
+    pub(super) fn note(&mut self, mistake: Diagnostic) {
+        self.mistakes.note(mistake);
+    }
+
+    /// Adds one, with the nearest valid name as its remedy, else this help.
+    pub(super) fn misspelt<'n>(
+        &mut self,
+        mistake: Diagnostic,
+        word: &str,
+        among: impl IntoIterator<Item = &'n str>,
+        help: &str,
+    ) {
+        let mut compared = 0;
+        let left = MAX_COMPARISONS.saturating_sub(self.compared);
+        let among = among.into_iter().take(left).inspect(|_| compared += 1);
+        let near = nearest(word, among);
+        self.compared += compared;
+        self.note(match near {
+            Some(_) => mistake.meant(near),
+            None => mistake.help(help),
+        });
+    }
+
+    pub(super) fn into_diagnostics(self) -> Vec<Diagnostic> {
+        self.mistakes.into_diagnostics()
+    }
+}

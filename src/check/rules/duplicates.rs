@@ -1,0 +1,33 @@
+use std::collections::BTreeMap;
+
+use super::{Notes, Scene};
+use crate::diag::{Code, Diagnostic};
+use crate::name::Name;
+use crate::source::Spanned;
+use crate::spec::ast::Check;
+
+/// Steps share one set of names, main and `finally` steps together; so do the checks of a list.
+pub(super) fn check(scene: &Scene<'_>, notes: &mut Notes) {
+    distinct("step", scene.steps.iter().map(|step| &step.id), notes);
+    let lists = scene.steps.iter().map(|step| &step.verify);
+    for list in lists.chain([&scene.plan.verify]) {
+        distinct("check", list.iter().map(|check: &Check| &check.name), notes);
+    }
+}
+
+fn distinct<'a>(noun: &str, names: impl Iterator<Item = &'a Spanned<Name>>, notes: &mut Notes) {
+    let mut seen = BTreeMap::new();
+    for name in names {
+        let Some(first) = seen.insert(name.value.as_str(), name.span) else {
+            continue;
+        };
+        let message = format!("two {noun}s are called `{}`", name.value);
+        let mistake = Diagnostic::new(Code::DuplicateId, name.span, message);
+        notes.note(
+            mistake
+                .also(first, "the other is here")
+                .help("give one of them another name"),
+        );
+        seen.insert(name.value.as_str(), first);
+    }
+}

@@ -1,0 +1,114 @@
+use std::collections::BTreeSet;
+
+use super::{Notes, Scene};
+use crate::diag::{Code, Diagnostic};
+use crate::expr::Ref;
+use crate::source::Span;
+use crate::spec::ast::Step;
+
+/// Every parameter, secret, step and output that an expression reads is declared.
+pub(super) fn check(scene: &Scene<'_>, notes: &mut Notes) {
+    let params = scene
+        .plan
+        .params
+        .iter()
+        .map(|(name, _)| name.value.as_str());
+    let secrets = scene
+        .plan
+        .secrets
+        .iter()
+        .map(|(name, _)| name.value.as_str());
+    let params = Declared {
+        code: Code::UnknownParam,
+        noun: "parameter",
+        help: "declare it under `params`",
+        names: params.collect(),
+    };
+    let secrets = Declared {
+        code: Code::UnknownSecret,
+        noun: "secret",
+        help: "declare it under `secrets`",
+        names: secrets.collect(),
+    };
+    for read in &scene.reads {
+        let span = read.what.span;
+        match &read.what.name {
+            Ref::Param(name) => params.has(name, span, scene, notes),
+            Ref::Secret(name) => secrets.has(name, span, scene, notes),
+            Ref::Output { step, output } => {
+                if let Some(at) = known(step, span, scene, notes) {
+                    output_exists(scene.step(at), output, span, scene, notes);
+                }
+            }
+            name => {
+                if let Some(step) = name.step() {
+                    known(step, span, scene, notes);
+                }
+            }
+        }
+    }
+}
+
+/// Names of one kind.
+struct Declared<'a> {
+    code: Code,
+    noun: &'static str,
+    help: &'static str,
+    names: BTreeSet<&'a str>,
+}
+
+impl Declared<'_> {
+    fn has(&self, name: &str, span: Span, scene: &Scene<'_>, notes: &mut Notes) {
+        if !self.names.contains(name) && scene.is_absent(name) {
+            let message = format!("there is no {} `{name}`", self.noun);
+            let mistake = Diagnostic::new(self.code, span, message);
+            notes.misspelt(mistake, name, self.names.iter().copied(), self.help);
+        }
+    }
+}
+
+fn known(id: &str, span: Span, scene: &Scene<'_>, notes: &mut Notes) -> Option<usize> {
+    let found = scene.find(id);
+    if found.is_none() && scene.is_absent(id) {
+        let message = format!("there is no step `{id}`");
+        let mistake = Diagnostic::new(Code::UnknownStep, span, message);
+        let ids = scene.steps.iter().map(|step| step.id.value.as_str());
+        notes.misspelt(mistake, id, ids, "write the id of a step of this plan");
+    }
+    found
+}
+
+/// A step has the outputs it declares; one that uses a plan has those of the plan too.
+fn output_exists(step: &Step, name: &str, span: Span, scene: &Scene<'_>, notes: &mut Notes) {
+    let own = || step.outputs.iter().map(|(name, _)| name.value.as_str());
+    if own().any(|output| output == name) || !scene.is_absent(name) {
+        return;
+    }
+    let id = &step.id.value;
+    let Some(path) = &step.uses else {
+        let message = format!("step `{id}` declares no output `{name}`");
+        let mistake = Diagnostic::new(Code::UnknownOutput, span, message);
+        let mistake = mistake.also(step.id.span, "the step");
+        notes.misspelt(
+            mistake,
+            name,
+            own(),
+            "declare it under the step's `outputs`",
+        );
+        return;
+    };
+    // A plan that could not be read, or not as a whole, may well have the output.
+    let Some((file, plan)) = scene.used(step) else {
+        return;
+    };
+    let nested = || plan.outputs.iter().map(|(name, _)| name.value.as_str());
+    if scene.loaded.is_whole(file) && nested().all(|output| output != name) {
+        let message = format!(
+            "`{}`, which step `{id}` uses, has no output `{name}`",
+            path.value
+        );
+        let mistake = Diagnostic::new(Code::UnknownOutput, span, message);
+        let help = "declare it under `outputs` of that plan";
+        notes.misspelt(mistake.also(path.span, "the plan"), name, nested(), help);
+    }
+}

@@ -1,0 +1,26 @@
+use super::{Notes, Scene, rules};
+use crate::diag::Diagnostic;
+use crate::spec::Loaded;
+
+/// Checks every file that was loaded and adds what is wrong to the diagnostics.
+pub fn check(loaded: &mut Loaded) {
+    let files = 0..loaded.plans.len();
+    let found: Vec<(usize, Diagnostic)> = files
+        .flat_map(|file| {
+            let mistakes = one(loaded, file).into_iter();
+            mistakes.map(move |mistake| (file, mistake))
+        })
+        .collect();
+    loaded.diagnostics.extend(found);
+    loaded.sort();
+}
+
+fn one(loaded: &Loaded, file: usize) -> Vec<Diagnostic> {
+    let mut notes = Notes::default();
+    if let Some(scene) = Scene::new(loaded, file) {
+        for rule in rules::ALL {
+            rule(&scene, &mut notes);
+        }
+    }
+    notes.into_diagnostics()
+}

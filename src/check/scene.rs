@@ -1,0 +1,117 @@
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::{Read, reads};
+use crate::graph::Graph;
+use crate::source::Source;
+use crate::spec::Loaded;
+use crate::spec::ast::{Plan, Step};
+
+/// One file as the rules see it.
+pub(super) struct Scene<'a> {
+    pub(super) loaded: &'a Loaded,
+    pub(super) file: usize,
+    pub(super) source: &'a Source,
+    pub(super) plan: &'a Plan,
+    /// The main steps, then the `finally` steps.
+    pub(super) steps: Vec<&'a Step>,
+    /// How many of the steps are main steps.
+    pub(super) main: usize,
+    /// The place of each step by its id; of several with the same id, the first.
+    pub(super) index: BTreeMap<&'a str, usize>,
+    /// What the main steps need of each other.
+    pub(super) graph: Graph,
+    /// Everything that expressions read.
+    pub(super) reads: Vec<Read<'a>>,
+    /// Words that may have been declared and dropped because of another mistake; `None` where
+    /// there is no other mistake.
+    dropped: Option<BTreeSet<&'a str>>,
+}
+
+impl<'a> Scene<'a> {
+    /// Sets the scene; `None` if too little of the file could be read.
+    pub(super) fn new(loaded: &'a Loaded, file: usize) -> Option<Self> {
+        let plan = loaded.plans.get(file)?.as_ref()?;
+        let source = loaded.sources.get(file)?;
+        let steps: Vec<&Step> = plan.all_steps().collect();
+        let mut index = BTreeMap::new();
+        for (at, step) in steps.iter().enumerate() {
+            index.entry(step.id.value.as_str()).or_insert(at);
+        }
+        let main = plan.steps().len();
+        let needs = plan.steps().iter().map(|step| {
+            let places = step.depends_on.iter();
+            let places = places.filter_map(|id| index.get(id.value.as_str()).copied());
+            places.filter(|at| *at < main).collect()
+        });
+        Some(Self {
+            loaded,
+            file,
+            source,
+            plan,
+            graph: Graph::new(needs.collect()),
+            reads: reads::of(plan, &steps),
+            main,
+            index,
+            dropped: (!loaded.is_whole(file)).then(|| keys(source.text())),
+            steps,
+        })
+    }
+
+    /// The place of a step.
+    pub(super) fn find(&self, id: &str) -> Option<usize> {
+        self.index.get(id).copied()
+    }
+
+    /// A step by its place.
+    pub(super) fn step(&self, at: usize) -> &'a Step {
+        self.steps[at]
+    }
+
+    /// The id of a step.
+    pub(super) fn id(&self, at: usize) -> &'a str {
+        self.step(at).id.value.as_str()
+    }
+
+    /// Whether a step belongs to `finally`.
+    pub(super) fn is_finally(&self, at: usize) -> bool {
+        at >= self.main
+    }
+
+    /// Whether what is not found under this name is not there, rather than dropped because of
+    /// another mistake in it.
+    pub(super) fn is_absent(&self, name: &str) -> bool {
+        self.dropped
+            .as_ref()
+            .is_none_or(|words| !words.contains(name))
+    }
+
+    /// Whether there are other mistakes, so that a use may have been dropped.
+    pub(super) fn may_hide_uses(&self) -> bool {
+        self.dropped.is_some()
+    }
+
+    /// The plan that a step uses, if it uses one that could be read, with its file.
+    pub(super) fn used(&self, step: &Step) -> Option<(usize, &'a Plan)> {
+        let file = self.loaded.used(self.file, step)?;
+        let plan = self.loaded.plans.get(file)?.as_ref()?;
+        Some((file, plan))
+    }
+}
+
+/// The words of a text that stand as a key or as an `id`.
+fn keys(text: &str) -> BTreeSet<&str> {
+    let in_word = |c: char| c.is_alphanumeric() || c == '_';
+    let mut words = BTreeSet::new();
+    let mut before = "";
+    for part in text.split_inclusive(|c| !in_word(c)) {
+        let word = part.trim_end_matches(|c| !in_word(c));
+        if word.is_empty() {
+            continue;
+        }
+        if part.ends_with(':') || before == "id" {
+            words.insert(word);
+        }
+        before = word;
+    }
+    words
+}

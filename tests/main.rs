@@ -1,8 +1,11 @@
 //! One binary for all integration tests.
 
+mod docs;
+mod examples;
 mod hostile;
 mod layers;
 mod machine;
 mod schemas;
 mod spec;
+mod support;
 mod tidy;

@@ -11,8 +11,9 @@ use tokio::sync::watch;
 
 use super::process::{self, Command};
 use super::supervise::{Limits, supervise};
-use super::{Mask, OnOutput, Stop, Unable, log, outputs};
+use super::{OnOutput, Stop, Unable, log, outputs};
 use crate::machine::Exit;
+use crate::mask::Mask;
 use crate::model::{Object, Output};
 
 /// How many lines of a failed attempt's log are shown at once.

@@ -6,10 +6,11 @@ use serde_json::json;
 use tokio::sync::watch;
 
 use super::{Finished, Job, run};
+use crate::exec::Stop;
 use crate::exec::log::{self, Stream};
 use crate::exec::process::Command;
-use crate::exec::{Mask, Stop};
 use crate::machine::Exit;
+use crate::mask::Mask;
 use crate::model::{Class, Output, Schema};
 use crate::name::Name;
 use crate::time::SystemClock;
@@ -33,16 +34,12 @@ fn job(dir: &Path, script: &str) -> Job {
         log: log::Target {
             path: dir.join("a.1.log"),
             limit: 1024 * 1024,
-            mask: Arc::new(mask()),
+            mask: Mask::default(),
             clock: Arc::new(SystemClock),
         },
         output,
         outputs: Vec::new(),
     }
-}
-
-fn mask() -> Mask {
-    Mask::default()
 }
 
 /// A receiver that is never told anything.
@@ -299,4 +296,27 @@ fn an_attempt_may_move_between_threads() {
     fn sends<T: Send>(_: &T) {}
     let dir = tempfile::tempdir().unwrap();
     sends(&run(job(dir.path(), "true"), never(), None));
+}
+
+#[tokio::test]
+async fn secrets_reach_neither_the_disk_nor_the_outputs() {
+    let dir = tempfile::tempdir().unwrap();
+    let seen = Arc::new(Mutex::new(Vec::new()));
+    let show = {
+        let seen = Arc::clone(&seen);
+        Box::new(move |_: Stream, bytes: &[u8]| seen.lock().unwrap().extend_from_slice(bytes))
+    };
+    let script = "echo rows=tr0ub4dor > \"$WF_OUTPUT\"; printf 'a tr0u'; sleep 0.3; echo b4dor b; printf tr0";
+    let mut job = job(dir.path(), script);
+    job.log.mask = Mask::new(["tr0ub4dor"]);
+    job.outputs = outputs(&[("rows", "string")]);
+    let finished = run(job, never(), Some(show)).await;
+    assert_eq!(logged(dir.path()), "a *** b\ntr0");
+    assert_eq!(seen.lock().unwrap().as_slice(), b"a *** b\ntr0");
+    let why = finished.exit.to_string();
+    assert!(
+        why.contains("contains a secret") && !why.contains("tr0ub4dor"),
+        "{why}"
+    );
+    assert!(finished.outputs.is_empty());
 }

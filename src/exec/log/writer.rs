@@ -4,8 +4,9 @@ use std::path::Path;
 
 use super::{Stream, Target, cursor::Cursor, lines::Lines, segment::Segment, target};
 use crate::exec::OnOutput;
+use crate::exec::Unable;
 use crate::exec::supervise::Sink;
-use crate::exec::{MaskStream, Unable};
+use crate::mask;
 
 /// Writes the log of one attempt and shows it to whoever watches.
 pub struct Writer {
@@ -17,7 +18,7 @@ pub struct Writer {
 /// One stream on its way: first masked, then cut at line ends.
 struct Channel {
     stream: Stream,
-    mask: MaskStream,
+    mask: mask::Stream,
     lines: Lines,
 }
 
@@ -61,7 +62,7 @@ impl Writer {
         } in streams
         {
             let mut give = |bytes: &[u8]| give(disk, on_output, *stream, bytes);
-            mask.finish(&mut |bytes| lines.push(bytes, &mut give));
+            lines.push(&mask.finish(), &mut give);
             lines.flush(&mut give);
         }
         self.disk.close()
@@ -82,13 +83,12 @@ impl Sink for Writer {
             disk,
             on_output,
         } = self;
-        let Some(channel) = streams.iter_mut().find(|known| known.stream == stream) else {
-            return give(disk, on_output, stream, bytes);
-        };
-        let Channel { mask, lines, .. } = channel;
-        mask.push(bytes, &mut |bytes| {
-            lines.push(bytes, &mut |bytes| give(disk, on_output, stream, bytes));
-        });
+        let channel = streams.iter_mut().find(|known| known.stream == stream);
+        let mut give = |bytes: &[u8]| give(disk, on_output, stream, bytes);
+        match channel {
+            Some(Channel { mask, lines, .. }) => lines.push(&mask.feed(bytes), &mut give),
+            None => give(bytes),
+        }
     }
 
     fn holds(&self) -> bool {
@@ -132,6 +132,10 @@ impl Disk {
         }
         let quarter = (self.target.limit / 4).max(1);
         let [older, newer] = target::ends(&self.target.path);
+        // What would be written only to be dropped again is not written.
+        let skipped = rest.len().saturating_sub(to_usize(2 * quarter));
+        self.dropped += skipped as u64;
+        rest = rest.split_at(skipped).1;
         while !rest.is_empty() {
             let end = open(&mut self.newer, &newer, quarter)?;
             let room = quarter.saturating_sub(end.length());

@@ -1,0 +1,205 @@
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+
+use super::settings::Settings;
+use super::workspace::CONFIG;
+use super::{Exit, Failure, Ui, Workspace, normal, relative};
+use crate::model::Plan;
+use crate::name::RunId;
+use crate::report::follow::Volume;
+use crate::report::mistakes::{Checked, annotations, summary, text};
+use crate::source::{Source, Spanned};
+use crate::spec::{self, Disk, Files, Loaded, Memory, NotLowered};
+use crate::store::Reader;
+
+/// A plan that may run, and where.
+pub struct Ready {
+    /// The plan.
+    pub plan: Arc<Plan>,
+    /// Its path, relative to the workspace.
+    pub path: String,
+    /// The texts it was made of: its own first, the configuration last.
+    pub sources: Vec<(String, String)>,
+    /// What holds in the workspace.
+    pub settings: Settings,
+    /// Where it runs.
+    pub workspace: Workspace,
+}
+
+/// Loads a plan by its path. What is wrong with it has been said when this fails.
+pub fn plan(ui: &Ui, path: &Path, jobs: Option<u32>) -> Result<Ready, Failure> {
+    let path = normal(&ui.env.cwd().join(path));
+    let shown = relative(&path, ui.env.cwd());
+    if !path.exists() {
+        let failure = Failure::new(Exit::Usage, format!("there is no file {shown}"));
+        return Err(failure.hint("`wf init` makes a first plan"));
+    }
+    if path.is_dir() {
+        let failure = Failure::new(Exit::Usage, format!("{shown} is a folder, not a plan"));
+        return Err(failure.hint(format!("`wf check {shown}` checks the plans in it")));
+    }
+    let dir = path.parent().unwrap_or(&path);
+    let workspace = ui.workspace_of(dir);
+    let name = workspace.name(&path);
+    let files = Disk::new(&workspace.root);
+    ready(ui, &files, workspace, name, jobs)
+}
+
+/// Loads a plan from given files of a workspace.
+pub fn ready(
+    ui: &Ui,
+    files: &dyn Files,
+    workspace: Workspace,
+    path: String,
+    jobs: Option<u32>,
+) -> Result<Ready, Failure> {
+    let (settings, config) = configuration(ui, files, &workspace)?;
+    let mut loaded = checked(files, &path);
+    let wrong = by_file(ui, &workspace, &loaded);
+    say(ui, &wrong);
+    if loaded.has_errors() {
+        return Err(Failure::silent(Exit::Invalid));
+    }
+    limit(&mut loaded, jobs);
+    let text = |source: &Source| (source.path().to_owned(), source.text().to_owned());
+    let mut sources: Vec<(String, String)> = loaded.sources.iter().map(text).collect();
+    sources.extend(config.as_ref().map(text));
+    Ok(Ready {
+        plan: lower(&loaded, &settings)?,
+        path,
+        sources,
+        settings,
+        workspace,
+    })
+}
+
+/// The plan that a run was recorded with.
+pub fn recorded(ui: &Ui, reader: &Reader, run: &RunId) -> Result<Arc<Plan>, Failure> {
+    Ok(snapshot(ui, reader, run)?.plan)
+}
+
+/// The plan that a run was recorded with, and what held in the workspace then.
+pub fn snapshot(ui: &Ui, reader: &Reader, run: &RunId) -> Result<Ready, Failure> {
+    let sources = reader.sources(run)?;
+    let Some((path, _)) = sources.first().cloned() else {
+        let message = format!("run {} was recorded without its plan", run.short());
+        return Err(Failure::new(Exit::State, message));
+    };
+    let jobs = reader
+        .config(run)?
+        .get("max_parallel")
+        .and_then(serde_json::Value::as_u64);
+    let jobs = jobs.and_then(|jobs| u32::try_from(jobs).ok());
+    let texts = sources
+        .into_iter()
+        .map(|(path, text)| (path, text.into_bytes()));
+    let files = Memory(texts.collect::<BTreeMap<_, _>>());
+    ready(ui, &files, ui.workspace(), path, jobs)
+}
+
+/// A file and all that it uses, with everything that is wrong with them.
+pub fn checked(files: &dyn Files, path: &str) -> Loaded {
+    spec::load(files, path)
+}
+
+/// What is wrong, file by file, with paths as seen from the current folder.
+pub fn by_file(ui: &Ui, workspace: &Workspace, loaded: &Loaded) -> Vec<Checked> {
+    let mut files: Vec<Checked> = loaded
+        .sources
+        .iter()
+        .map(|source| Checked {
+            source: seen(ui, workspace, source),
+            diagnostics: Vec::new(),
+        })
+        .collect();
+    for (file, diagnostic) in &loaded.diagnostics {
+        if let Some(checked) = files.get_mut(*file) {
+            checked.diagnostics.push(diagnostic.clone());
+        }
+    }
+    files
+}
+
+/// A text under its path as seen from the current folder.
+fn seen(ui: &Ui, workspace: &Workspace, source: &Source) -> Source {
+    let path = relative(&workspace.root.join(source.path()), ui.env.cwd());
+    Source::new(path, source.text())
+}
+
+/// A configuration with everything that is wrong with it.
+pub fn check_config(path: &Path, shown: &str) -> Checked {
+    let text = std::fs::read_to_string(path).unwrap_or_default();
+    Checked {
+        source: Source::new(shown, text),
+        diagnostics: Vec::new(),
+    }
+}
+
+/// Tells what is wrong with files, if anything is.
+pub fn say(ui: &Ui, all: &[Checked]) {
+    if all.iter().all(|file| file.diagnostics.is_empty()) {
+        return;
+    }
+    let errors = all
+        .iter()
+        .any(|file| file.count(crate::diag::Severity::Error) > 0);
+    if ui.volume == Volume::Quiet && !errors {
+        return;
+    }
+    let drawn: String = all.iter().map(|file| text(file, ui.env.size.0)).collect();
+    ui.say(&drawn);
+    ui.say(&summary(all));
+    if ui.env.in_actions() {
+        ui.say(&annotations(all));
+    }
+}
+
+/// The configuration of a workspace, and its text.
+fn configuration(
+    _ui: &Ui,
+    files: &dyn Files,
+    _workspace: &Workspace,
+) -> Result<(Settings, Option<Source>), Failure> {
+    let source = match files.read(CONFIG) {
+        Ok(bytes) => String::from_utf8(bytes)
+            .ok()
+            .map(|text| Source::new(CONFIG, text)),
+        Err(_) => None,
+    };
+    Ok((Settings::default(), source))
+}
+
+/// One line about the configuration, and whether it is wrong.
+pub fn configuration_health(ui: &Ui) -> (String, bool) {
+    let workspace = ui.workspace();
+    match configuration(ui, &Disk::new(&workspace.root), &workspace) {
+        Ok((_, Some(_))) => (CONFIG.to_owned(), false),
+        Ok((_, None)) => ("none; the defaults hold".to_owned(), false),
+        Err(_) => (format!("{CONFIG} is wrong; `wf check` tells"), true),
+    }
+}
+
+/// Lets a number from the command line replace what the plan says.
+fn limit(loaded: &mut Loaded, jobs: Option<u32>) {
+    let Some(jobs) = jobs else { return };
+    if let Some(Some(plan)) = loaded.plans.first_mut() {
+        let none = spec::ast::Policy {
+            max_parallel: None,
+            on_failure: None,
+            grace: None,
+        };
+        let policy = plan.policy.get_or_insert(none);
+        policy.max_parallel = Some(Spanned::new(jobs, crate::source::Span::default()));
+    }
+}
+
+fn lower(loaded: &Loaded, settings: &Settings) -> Result<Arc<Plan>, Failure> {
+    spec::lower(loaded, &settings.defaults).map_err(|error| {
+        let exit = match error {
+            NotLowered::Broken => Exit::Invalid,
+            NotLowered::Unsound(_) => Exit::Bug,
+        };
+        Failure::new(exit, error.to_string())
+    })
+}

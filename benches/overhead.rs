@@ -4,7 +4,12 @@
 //!
 //! Run with `cargo bench --bench overhead`; `-- chain1000 fan1000` chooses.
 
-#![expect(clippy::disallowed_methods, clippy::print_stdout, clippy::cast_precision_loss, reason = "a benchmark reads the clock, starts programs and prints")]
+#![expect(
+    clippy::disallowed_methods,
+    clippy::print_stdout,
+    clippy::cast_precision_loss,
+    reason = "a benchmark reads the clock, starts programs and prints"
+)]
 
 use std::fmt::Write as _;
 use std::fs;
@@ -24,9 +29,15 @@ struct Load {
 }
 
 fn main() {
-    let chosen: Vec<String> = std::env::args().skip(1).filter(|arg| !arg.starts_with('-')).collect();
+    let chosen: Vec<String> = std::env::args()
+        .skip(1)
+        .filter(|arg| !arg.starts_with('-'))
+        .collect();
     let dir = tempfile::tempdir().expect("a temporary folder");
-    println!("{:<22} {:>10} {:>10} {:>9} {:>9}", "workload", "program", "median", "us/step", "x floor");
+    println!(
+        "{:<22} {:>10} {:>10} {:>9} {:>9}",
+        "workload", "program", "median", "us/step", "x floor"
+    );
     for load in loads() {
         if chosen.is_empty() || chosen.iter().any(|name| name == load.name) {
             measure(&load, dir.path());
@@ -35,16 +46,27 @@ fn main() {
 }
 
 fn loads() -> Vec<Load> {
-    let chain = |n: usize| (0..n).map(|at| if at == 0 { vec![] } else { vec![at - 1] }).collect();
+    let chain = |n: usize| {
+        (0..n)
+            .map(|at| if at == 0 { vec![] } else { vec![at - 1] })
+            .collect()
+    };
     let fan = |n: usize| vec![Vec::new(); n];
     let layered = |n: usize| {
         let need = |at: usize| match at / 40 {
             0 => vec![],
-            layer => (0..3).map(|k| (layer - 1) * 40 + (at * 7 + k * 13) % 40).collect(),
+            layer => (0..3)
+                .map(|k| (layer - 1) * 40 + (at * 7 + k * 13) % 40)
+                .collect(),
         };
         (0..n).map(need).collect()
     };
-    let load = |name, needs, command, parallel| Load { name, needs, command, parallel };
+    let load = |name, needs, command, parallel| Load {
+        name,
+        needs,
+        command,
+        parallel,
+    };
     vec![
         load("single", fan(1), "true", 1),
         load("chain1000", chain(1000), "true", 2),
@@ -53,7 +75,12 @@ fn loads() -> Vec<Load> {
         load("fan10000", fan(10_000), "true", 2),
         load("layered", layered(1000), "true", 2),
         load("layered-program", layered(1000), "/bin/true", 2),
-        load("log-100mb", fan(100), "head -c 1000000 /dev/zero | tr '\\0' x", 2),
+        load(
+            "log-100mb",
+            fan(100),
+            "head -c 1000000 /dev/zero | tr '\\0' x",
+            2,
+        ),
     ]
 }
 
@@ -75,7 +102,10 @@ fn measure(load: &Load, dir: &Path) {
         let time = median(&mut times);
         let micros = time * 1e6 / steps as f64;
         let ratio = median(&mut ratios);
-        println!("{:<22} {name:>10} {time:>9.3}s {micros:>9.0} {ratio:>9.2}", load.name);
+        println!(
+            "{:<22} {name:>10} {time:>9.3}s {micros:>9.0} {ratio:>9.2}",
+            load.name
+        );
     }
 }
 
@@ -95,7 +125,10 @@ fn floor(load: &Load) -> Duration {
             scope.spawn(move || {
                 for _ in (thread..load.needs.len()).step_by(threads) {
                     let mut sh = Command::new("sh");
-                    sh.args(["-c", load.command]).stdout(Stdio::null()).status().expect("sh runs");
+                    sh.args(["-c", load.command])
+                        .stdout(Stdio::null())
+                        .status()
+                        .expect("sh runs");
                 }
             });
         }
@@ -106,14 +139,22 @@ fn floor(load: &Load) -> Duration {
 fn timed(argv: &[String], dir: &Path) -> Duration {
     let began = Instant::now();
     let mut command = Command::new(&argv[0]);
-    command.args(&argv[1..]).current_dir(dir).stdout(Stdio::null()).stderr(Stdio::null());
+    command
+        .args(&argv[1..])
+        .current_dir(dir)
+        .stdout(Stdio::null())
+        .stderr(Stdio::null());
     let status = command.status().expect("the program runs");
     assert!(status.success(), "{argv:?} failed");
     began.elapsed()
 }
 
 fn installed(program: &str) -> bool {
-    Command::new(program).arg("--version").stdout(Stdio::null()).status().is_ok()
+    Command::new(program)
+        .arg("--version")
+        .stdout(Stdio::null())
+        .status()
+        .is_ok()
 }
 
 fn words(argv: &[&str]) -> Vec<String> {
@@ -136,7 +177,14 @@ fn wf(load: &Load, dir: &Path) -> Vec<String> {
     }
     fs::write(dir.join("plan.md"), text + "---\n").expect("the plan can be written");
     fs::write(dir.join("wf.yaml"), "# nothing\n").expect("the workspace can be marked");
-    words(&[env!("CARGO_BIN_EXE_wf"), "run", "-q", "--state", "state", "plan.md"])
+    words(&[
+        env!("CARGO_BIN_EXE_wf"),
+        "run",
+        "-q",
+        "--state",
+        "state",
+        "plan.md",
+    ])
 }
 
 fn make(load: &Load, dir: &Path) -> Vec<String> {

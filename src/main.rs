@@ -1,2 +1,7 @@
 //! The `wf` program.
-fn main() {}
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    wf::cli::main(std::env::args_os())
+}

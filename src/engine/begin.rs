@@ -53,6 +53,24 @@ pub fn resume(
     run: &RunId,
     plan: Arc<Plan>,
 ) -> Result<Finished, EngineError> {
+    go_on(session, run, plan, Stop::No)
+}
+
+/// Brings a run that was interrupted to its end: what is left of it is cancelled.
+pub fn cancel(
+    session: &Arc<Session>,
+    run: &RunId,
+    plan: Arc<Plan>,
+) -> Result<Finished, EngineError> {
+    go_on(session, run, plan, Stop::Gently)
+}
+
+fn go_on(
+    session: &Arc<Session>,
+    run: &RunId,
+    plan: Arc<Plan>,
+    told: Stop,
+) -> Result<Finished, EngineError> {
     block_on(async {
         let _fence = session.store.own_run(run).await?;
         session.store.release_run(run).await?;
@@ -65,7 +83,7 @@ pub fn resume(
             machine.replay(event)?;
         }
         let end = recorded_end(run, &events);
-        let (stop, heard) = watch::channel(Stop::No);
+        let (stop, heard) = watch::channel(told);
         let dispatcher = Dispatcher::new(ongoing, machine, None, end);
         signals::heeding(stop, dispatcher.work(Vec::new(), heard)).await
     })

@@ -6,8 +6,9 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use crate::digest::Digest;
-use crate::exec::{Mask, Unable, cache, environment, files};
+use crate::exec::{Unable, cache, environment, files};
 use crate::machine::{Artifact, Attempt, Cached, Happening, Item, Place};
+use crate::mask::Mask;
 use crate::model::{Object, Step, Work};
 use crate::store::{CacheEntry, CacheLookup, KeptFile, StoreError};
 

@@ -3,9 +3,9 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
 use crate::digest::Digest;
-use crate::exec::Mask;
 use crate::exec::secret::Secrets;
 use crate::machine::Place;
+use crate::mask::Mask;
 use crate::model::{Object, Plan};
 
 use super::{RunRef, Session};
@@ -19,7 +19,7 @@ pub(super) struct Ongoing {
     /// The run's folder: logs and output files.
     pub(super) dir: PathBuf,
     pub(super) secrets: Secrets,
-    mask: Mutex<(usize, Arc<Mask>)>,
+    mask: Mutex<(usize, Mask)>,
     /// The cache keys that were looked for, by place.
     keys: Mutex<BTreeMap<Place, Digest>>,
 }
@@ -34,7 +34,7 @@ impl Ongoing {
     ) -> Arc<Self> {
         let declared = plan.parts().secrets.clone();
         let secrets = Secrets::new(declared, Arc::clone(&session.host), session.root.clone());
-        let mask = Mutex::new((0, Arc::new(Mask::default())));
+        let mask = Mutex::new((0, Mask::default()));
         let keys = Mutex::default();
         Arc::new(Self {
             session,
@@ -49,7 +49,7 @@ impl Ongoing {
     }
 
     /// What must not be shown: every secret read so far.
-    pub(super) async fn mask(&self) -> Arc<Mask> {
+    pub(super) async fn mask(&self) -> Mask {
         let known = self.secrets.known().await;
         let mut kept = self
             .mask
@@ -57,9 +57,9 @@ impl Ongoing {
             .unwrap_or_else(std::sync::PoisonError::into_inner);
         if kept.0 != known.len() {
             let values = known.iter().map(crate::exec::secret::Hidden::expose);
-            *kept = (known.len(), Arc::new(Mask::new(values)));
+            *kept = (known.len(), Mask::new(values));
         }
-        Arc::clone(&kept.1)
+        kept.1.clone()
     }
 
     /// Notes the cache key of a place for when its result is known.

@@ -11,8 +11,9 @@ use tokio::sync::watch;
 
 use super::process::{self, Command};
 use super::supervise::{Limits, supervise};
-use super::{Mask, OnOutput, Stop, Unable, log, outputs};
+use super::{OnOutput, Stop, Unable, log, outputs};
 use crate::machine::Exit;
+use crate::mask::Mask;
 use crate::model::{Object, Output};
 
 /// How many lines of a failed attempt's log are shown at once.
@@ -70,9 +71,9 @@ pub async fn run(job: Job, stop: watch::Receiver<Stop>, on_output: Option<OnOutp
     let given = if exit.is_success() {
         read_outputs(&job.output, &job.outputs, &mask)
     } else {
+        let _ = std::fs::remove_file(&job.output);
         Ok(Object::new())
     };
-    let _ = std::fs::remove_file(&job.output);
     conclude(exit, given, writer, &path)
 }
 
@@ -123,7 +124,7 @@ fn read_outputs(path: &Path, declared: &[Output], mask: &Mask) -> Result<Object,
     outputs::parse(&text, declared).map_err(|problems| Unable::logical(problems.join("; ")))
 }
 
-/// A file's bytes, at most one more than the limit.
+/// A file's bytes, at most one more than the limit; the file is removed.
 fn read_bounded(path: &Path) -> io::Result<Vec<u8>> {
     // Without waiting: a step may have left a pipe there.
     let opened = File::options()
@@ -134,6 +135,7 @@ fn read_bounded(path: &Path) -> io::Result<Vec<u8>> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
         opened => opened?,
     };
+    let _ = std::fs::remove_file(path);
     if !file.metadata()?.is_file() {
         return Err(io::Error::other("it is not a file"));
     }

@@ -5,8 +5,9 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use super::{Env, Mask, Unable, files};
+use super::{Env, Unable, files};
 use crate::digest::Digest;
+use crate::mask::Mask;
 use crate::model::{Object, Output};
 
 /// The most differences that are told.
@@ -75,7 +76,7 @@ pub fn key(
         .iter()
         .map(|output| (output.name.to_string(), output.schema.text().clone()))
         .collect();
-    let parts = mask.value(&json!({
+    let mut parts = json!({
         "work": basis.work,
         "cwd": basis.cwd,
         "env": env,
@@ -86,7 +87,8 @@ pub fn key(
         "inputs": digests,
         "empty": empty,
         "platform": format!("{}-{}", std::env::consts::OS, std::env::consts::ARCH),
-    }));
+    });
+    mask.value(&mut parts);
     Ok((Digest::of(sorted(&parts).to_string().as_bytes()), parts))
 }
 

@@ -9,13 +9,14 @@ use tokio::sync::watch;
 use super::head::Head;
 use super::process::{self, Command};
 use super::supervise::{Limits, supervise};
-use super::{Env, Host, Mask, Stop, Unable, environment, files, shell};
+use super::{Env, Host, Stop, Unable, environment, files, shell};
 use crate::expr::{EvalError, Scope, Template};
-use crate::machine::{Exit, Verdict};
+use crate::machine::{Exit, Ruling, Verdict};
+use crate::mask::Mask;
 use crate::model::{Check, Expect, Probe};
 use crate::name::Name;
 use crate::time::Clock;
-use crate::verify::{FileFound, Found, judge};
+use crate::verify::{FileFound, Found, Judgement, judge};
 
 /// How much of a probe's output is kept for judging, in bytes.
 const HEAD: usize = 1024 * 1024;
@@ -28,7 +29,7 @@ pub struct Ground {
     /// The engine's own environment.
     pub host: Arc<Host>,
     /// What evidence must not show.
-    pub mask: Arc<Mask>,
+    pub mask: Mask,
     /// For the time a check took.
     pub clock: Arc<dyn Clock>,
     /// The time between asking a probe to end and killing it.
@@ -84,10 +85,7 @@ impl Trial {
         };
         let took = self.ground.clock.now().since(began).as_millis();
         let millis = u64::try_from(took).unwrap_or(u64::MAX);
-        masked(
-            judge(&self.expect, &found).verdict(self.name, millis),
-            &self.ground.mask,
-        )
+        discreet(&self.expect, &found, &self.ground.mask).verdict(self.name, millis)
     }
 }
 
@@ -153,13 +151,41 @@ fn look(root: &Path, path: &str) -> FileFound {
     }
 }
 
-fn masked(verdict: Verdict, mask: &Mask) -> Verdict {
-    Verdict {
-        expected: mask.text(&verdict.expected),
-        found: mask.text(&verdict.found),
-        evidence: mask.text(&verdict.evidence),
-        ..verdict
+/// The ruling on what was found, told without secrets. Texts are shortened when they are told,
+/// so they are masked before that: half a secret would not be known as one.
+fn discreet(expect: &Expect, found: &Found<'_>, mask: &Mask) -> Judgement {
+    let judged = judge(expect, found);
+    if mask.is_empty() {
+        return judged;
     }
+    let shown = Found {
+        stdout: &masked(found.stdout, mask),
+        stderr: &masked(found.stderr, mask),
+        ..*found
+    };
+    let told = judge(expect, &shown);
+    let reason = match judged.ruling {
+        Ruling::Pass => "",
+        // The same expectation was missed, so the masked text tells it.
+        _ if told.expected == judged.expected => &told.found,
+        _ => "output with a secret in it",
+    };
+    Judgement {
+        expected: mask.text(&judged.expected).into_owned(),
+        found: mask.text(reason).into_owned(),
+        evidence: told.evidence,
+        ..judged
+    }
+}
+
+/// Bytes without secrets. Where they were cut off, what could be the beginning of one is left out.
+fn masked(bytes: &[u8], mask: &Mask) -> Vec<u8> {
+    let mut stream = mask.stream();
+    let mut shown = stream.feed(bytes).into_owned();
+    if bytes.len() < HEAD {
+        shown.extend(stream.finish());
+    }
+    shown
 }
 
 #[cfg(test)]

@@ -24,11 +24,9 @@ pub mod supervise;
 pub mod wait;
 
 mod head;
-mod mask_seam;
 mod stop;
 mod unable;
 
-pub use mask_seam::{Mask, MaskStream};
 pub use stop::Stop;
 pub use unable::Unable;
 

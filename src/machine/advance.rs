@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
+use super::end::Final;
 use super::scope::{self, View};
 use super::state::{self, Doing, Live, Spot};
-use super::turn::Final;
 use super::{Effect, Fact, Item, Machine, Phase, StepState, Timer};
 use crate::digest::Digest;
 use crate::expr::Expr;

@@ -4,14 +4,11 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::scope::View;
+use super::end::Final;
 use super::state::{self, Doing, Spot};
-use super::turn::Final;
-use super::{
-    Attempt, Effect, Exit, Fact, Machine, Outcome, Phase, Place, Standing, StepState, Timer,
-};
+use super::{Attempt, Effect, Exit, Fact, Machine, Place, Standing, StepState, Timer};
 use crate::digest::Digest;
-use crate::model::{Class, Object, OnError, OnFailure, StepIx, Wait, Work};
+use crate::model::{Class, Object, OnError, StepIx, Wait, Work};
 
 impl Machine {
     /// Decides what follows a failed attempt: another one, or the end of the place.
@@ -129,7 +126,7 @@ impl Machine {
         }
     }
 
-    fn halting_why(&self) -> String {
+    pub(super) fn halting_why(&self) -> String {
         if self.state.ending() {
             self.ending_why()
         } else {
@@ -139,125 +136,6 @@ impl Machine {
 
     fn tolerates(&self, step: u32) -> bool {
         self.plan.step(StepIx(step)).on_error == OnError::Continue
-    }
-
-    /// Lets the failure of a step stop or cancel the others, as the policy says.
-    fn stop(&mut self, spot: Spot) {
-        let policy = self.plan.parts().policy.on_failure;
-        if policy == OnFailure::Continue
-            || self.state.stopping.is_some()
-            || self.plan.is_finally(spot.ix())
-        {
-            return;
-        }
-        let step = self.plan.step(spot.ix()).id.clone();
-        self.emit(Fact::RunStopping { step });
-        self.sweep();
-    }
-
-    /// Ends every main step that may not begin any more, and what runs if it must end.
-    pub(super) fn sweep(&mut self) {
-        let ending = self.state.ending();
-        let forced = self.state.forced();
-        if forced {
-            self.sweep_finally();
-        }
-        let killing = ending || self.plan.parts().policy.on_failure == OnFailure::Cancel;
-        for step in 0..u32::try_from(self.plan.parts().main).unwrap_or(u32::MAX) {
-            let over = self.state.slot(step).state.is_final();
-            if !over && (ending || !self.asks_status(step)) {
-                self.sweep_step(step, killing);
-            }
-        }
-        if killing {
-            self.kill_live(forced);
-        }
-    }
-
-    /// Ends the places of a step that nothing is being done for; with `resting`, also those
-    /// that wait for their next attempt.
-    fn sweep_step(&mut self, step: u32, resting: bool) {
-        let places: Vec<Spot> = match &self.state.slot(step).many {
-            None => vec![Spot { step, item: None }],
-            Some(many) => (0..u32::try_from(many.slots.len()).unwrap_or(u32::MAX))
-                .map(|item| Spot {
-                    step,
-                    item: Some(item),
-                })
-                .collect(),
-        };
-        let end = match self.state.ending() {
-            true => Final::cancelled(self.ending_why()),
-            false => Final::skipped(self.stopping_why()),
-        };
-        for spot in places {
-            let rests = !resting && self.state.resting.contains_key(&spot);
-            if !self.is_over(spot) && !self.state.live.contains_key(&spot) && !rests {
-                self.finish(spot, end.clone());
-            }
-        }
-    }
-
-    /// Ends the `finally` steps that have not begun, when the end is forced.
-    fn sweep_finally(&mut self) {
-        if self.state.phase == Phase::Finally {
-            let first = u32::try_from(self.plan.parts().main).unwrap_or(u32::MAX);
-            for step in first..u32::try_from(self.state.steps.len()).unwrap_or(u32::MAX) {
-                if !self.state.slot(step).state.is_final() {
-                    self.sweep_step(step, true);
-                }
-            }
-        }
-    }
-
-    fn kill_live(&mut self, force: bool) {
-        if self.state.phase == Phase::Verify && self.state.judged.is_none() {
-            self.turn.effects.push(Effect::Kill {
-                attempt: None,
-                force,
-            });
-        }
-        let live: Vec<(Spot, u32, Doing)> = self
-            .state
-            .live
-            .iter()
-            .map(|(spot, live)| (*spot, live.attempt, live.doing))
-            .collect();
-        for (spot, number, doing) in live {
-            if !self.halting(spot) {
-                continue;
-            }
-            let attempt = state::attempt(&self.plan, spot, number);
-            let timed = matches!(
-                self.plan.step(spot.ix()).work,
-                Work::Wait(Wait::For(_) | Wait::Until(_))
-            );
-            match doing {
-                Doing::Looking => self.finish(spot, Final::cancelled(self.halting_why())),
-                Doing::Working if timed => self.cancel_wait(spot, attempt),
-                _ => self.turn.effects.push(Effect::Kill {
-                    attempt: Some(attempt),
-                    force,
-                }),
-            }
-        }
-    }
-
-    fn cancel_wait(&mut self, spot: Spot, attempt: Attempt) {
-        self.end_wait(attempt, Exit::Cancelled);
-        self.finish(spot, Final::cancelled(self.halting_why()));
-    }
-
-    fn end_wait(&mut self, attempt: Attempt, how: Exit) {
-        let class = how.class();
-        let (outputs, artifacts) = (Object::new(), Vec::new());
-        self.emit(Fact::AttemptEnded {
-            attempt,
-            how,
-            class,
-            outputs,
-            artifacts,
-        });
     }
 
     /// Ends the attempt of a wait whose time has come.
@@ -415,92 +293,6 @@ impl Machine {
             .iter()
             .map(|name| (name.clone(), Value::Array(list(name))))
             .collect()
-    }
-
-    /// Ends the run.
-    pub(super) fn end_run(&mut self) {
-        let (outputs, broken) = self.plan_outputs();
-        let (outcome, why) = self.verdict(broken);
-        let failed = self
-            .state
-            .failed
-            .map(|step| self.plan.step(StepIx(step)).id.clone());
-        let tally = self.state.tally;
-        let checked = self.state.judged;
-        let standing = match outcome {
-            Outcome::Succeeded if checked == Some(true) => Standing::Verified,
-            Outcome::Succeeded if tally.reported == 0 && tally.verified > 0 => Standing::Verified,
-            Outcome::Succeeded => Standing::Reported,
-            _ if checked == Some(false) => Standing::Refuted,
-            _ => Standing::Unchecked,
-        };
-        let outputs = if outcome == Outcome::Succeeded {
-            outputs
-        } else {
-            Object::new()
-        };
-        self.emit(Fact::RunEnded {
-            outcome,
-            why,
-            failed,
-            standing,
-            tally,
-            outputs: outputs.clone(),
-        });
-        self.turn.effects.push(Effect::Finish { outputs });
-    }
-
-    fn verdict(&self, broken: Option<String>) -> (Outcome, String) {
-        let state = &self.state;
-        if let Some(cancelled) = &state.cancelled {
-            return (Outcome::Cancelled, cancelled.why.clone());
-        }
-        if state.timed_out {
-            return (Outcome::Failed, self.ending_why());
-        }
-        if let Some(step) = state.failed {
-            return (
-                Outcome::Failed,
-                format!("step `{}` failed", self.plan.step(StepIx(step)).id),
-            );
-        }
-        if state.judged == Some(false) {
-            return (
-                Outcome::Failed,
-                format!(
-                    "the plan's criteria do not hold: {}",
-                    state.refuted.join(", ")
-                ),
-            );
-        }
-        match broken {
-            Some(why) => (Outcome::Failed, why),
-            None => (Outcome::Succeeded, String::new()),
-        }
-    }
-
-    /// The plan's outputs, and what is wrong with them.
-    fn plan_outputs(&self) -> (Object, Option<String>) {
-        let mut outputs = Object::new();
-        let view = View {
-            plan: &self.plan,
-            state: &self.state,
-            spot: None,
-        };
-        for output in &self.plan.parts().outputs {
-            let value = match output.value.value(&view) {
-                Ok(value) => value,
-                Err(error) => return (outputs, Some(format!("output `{}`: {error}", output.name))),
-            };
-            if let Some(mistake) = output.schema.mistake(&value) {
-                return (
-                    outputs,
-                    Some(format!("output `{}`: {mistake}", output.name)),
-                );
-            }
-            outputs.insert(output.name.to_string(), value);
-        }
-        (outputs, None)
     }
 }
 

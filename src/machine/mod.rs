@@ -14,13 +14,16 @@
 mod advance;
 mod apply;
 mod effect;
+mod end;
 mod event;
 mod finish;
 mod input;
+mod over;
 mod resume;
 mod scope;
 mod state;
 mod subject;
+mod sweep;
 mod turn;
 
 pub use effect::{Effect, Timer};

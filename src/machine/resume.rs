@@ -71,7 +71,7 @@ impl Machine {
             }
             (Doing::Checking, _) if step.verify.is_empty() => {
                 let standing = scope::unchecked_standing(None);
-                self.finish(spot, super::turn::Final::good(standing));
+                self.finish(spot, super::end::Final::good(standing));
             }
             (Doing::Checking, _) => self.ask_checks(spot, attempt),
             (Doing::Working, Work::Wait(Wait::For(wait))) => {

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::end::Final;
 use super::scope::{self, View};
 use super::state::{self, Doing, Live, Spot, State};
 use super::{
@@ -337,52 +338,6 @@ impl Machine {
         let spot = self.spot(&attempt.place)?;
         let live = self.state.live.get(&spot)?;
         (live.attempt == attempt.attempt && live.doing == doing).then(|| (spot, live.clone()))
-    }
-}
-
-/// How a place ends.
-#[derive(Clone, Debug)]
-pub(super) struct Final {
-    pub(super) state: StepState,
-    pub(super) standing: Standing,
-    pub(super) class: Option<Class>,
-    pub(super) why: String,
-}
-
-impl Final {
-    pub(super) fn good(standing: Standing) -> Self {
-        Self {
-            state: StepState::Succeeded,
-            standing,
-            class: None,
-            why: String::new(),
-        }
-    }
-
-    pub(super) fn bad(standing: Standing, class: Option<Class>, why: String) -> Self {
-        Self {
-            state: StepState::Failed,
-            standing,
-            class,
-            why,
-        }
-    }
-
-    pub(super) fn skipped(why: impl Into<String>) -> Self {
-        let standing = Standing::Unchecked;
-        Self {
-            state: StepState::Skipped,
-            standing,
-            class: None,
-            why: why.into(),
-        }
-    }
-
-    pub(super) fn cancelled(why: impl Into<String>) -> Self {
-        Self {
-            state: StepState::Cancelled,
-            ..Self::skipped(why)
-        }
     }
 }
 

@@ -1,1 +1,30 @@
-//! Not yet.
+//! What people and other programs are shown: text, tables, pictures, documents.
+//!
+//! Everything here is rows, events or diagnostics in and text out. Text for people carries
+//! colour as ANSI styles, always; the face strips them where they are not wanted. Text for
+//! programs never does.
+//!
+//! - [`follow`]: a run while it goes on, as the [`Observer`](crate::engine::Observer)s of the
+//!   engine.
+//! - [`record`]: a run as the store remembers it.
+//! - [`mistakes`]: diagnostics as text, JSON, SARIF and annotations.
+//! - [`draw`]: a plan as a picture.
+//!
+//! **Invariant:** nothing here opens a file, reads a clock or knows the command line.
+
+pub mod draw;
+pub mod follow;
+mod forecast;
+mod lines;
+pub mod mistakes;
+mod paint;
+pub mod record;
+mod table;
+mod units;
+mod words;
+
+pub use forecast::{Forecast, Foreseen};
+pub use paint::{BAD, BOLD, DIM, GOOD, NAME, WARN, paint, plain};
+pub use table::{Align, Table};
+pub use units::{elapsed, first_line, fit, moment, plural, size};
+pub use words::{believed, counts, outcome_style, state_style};

@@ -8,9 +8,10 @@ use tokio::sync::watch;
 use super::{Finished, Job, run};
 use crate::exec::log::{self, Stream};
 use crate::exec::process::Command;
-use crate::exec::{Mask, Stop};
+use crate::exec::{Stop, shell};
 use crate::machine::Exit;
-use crate::model::{Class, Output, Schema};
+use crate::mask::Mask;
+use crate::model::{Class, Output, Schema, Script};
 use crate::name::Name;
 use crate::time::SystemClock;
 
@@ -33,16 +34,12 @@ fn job(dir: &Path, script: &str) -> Job {
         log: log::Target {
             path: dir.join("a.1.log"),
             limit: 1024 * 1024,
-            mask: Arc::new(mask()),
+            mask: Mask::default(),
             clock: Arc::new(SystemClock),
         },
         output,
         outputs: Vec::new(),
     }
-}
-
-fn mask() -> Mask {
-    Mask::default()
 }
 
 /// A receiver that is never told anything.
@@ -299,4 +296,103 @@ fn an_attempt_may_move_between_threads() {
     fn sends<T: Send>(_: &T) {}
     let dir = tempfile::tempdir().unwrap();
     sends(&run(job(dir.path(), "true"), never(), None));
+}
+
+/// Runs a script as it is given, once through `shell::argv` and once through its shell.
+async fn both(text: &str) -> [(Exit, String); 2] {
+    let script = Script {
+        shell: ["sh", "-eu", "-c"].map(String::from).into(),
+        text: text.into(),
+    };
+    let mut ended = Vec::new();
+    for direct in [true, false] {
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::write(
+            dir.path().join("tool"),
+            "#!/bin/sh\necho \"$0\" \"$@\"; exit 7\n",
+        )
+        .unwrap();
+        std::fs::write(dir.path().join("plain"), "echo \"$@\"; exit 8\n").unwrap();
+        for file in ["tool", "plain"] {
+            let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+            std::fs::set_permissions(dir.path().join(file), mode).unwrap();
+        }
+        let mut job = job(dir.path(), text);
+        let pwd = dir.path().display().to_string();
+        job.command.env.push(("PWD".into(), pwd.clone()));
+        if direct {
+            job.command.argv = shell::argv(&script, Some(PATH), dir.path());
+            assert_ne!(job.command.argv.first().map(String::as_str), Some(""));
+        }
+        let exit = run(job, never(), None).await.exit;
+        let mut lines: Vec<String> = logged(dir.path())
+            .replace(&pwd, "")
+            .lines()
+            .map(str::to_owned)
+            .collect();
+        lines.sort();
+        ended.push((exit, lines.join("\n")));
+    }
+    ended.try_into().unwrap()
+}
+
+#[tokio::test]
+async fn a_script_ends_the_same_without_its_shell() {
+    for text in [
+        "env",
+        "pwd",
+        "ls",
+        "/bin/pwd",
+        "expr 1 + 1",
+        "true",
+        "false",
+        "/bin/false",
+        "./tool a b=c",
+        "./plain a b",
+        "echo a   b",
+        "basename  /a/b\tx",
+        "dirname",
+        "ls -1 /",
+        "test -e tool",
+        "sh -c exit",
+        "exit 4",
+        "sleep 0",
+        "cat tool plain",
+        "cat none",
+        "env -u PWD A=1 env",
+    ] {
+        let [direct, through] = both(text).await;
+        assert_eq!(direct, through, "{text}");
+    }
+    // What is not there fails the same way, and says more.
+    let [direct, through] = both("no_such_program a").await;
+    assert_eq!(through.0, Exit::Code { code: 127 });
+    assert_eq!(direct.0.class(), through.0.class());
+    assert_eq!(
+        direct.0.to_string(),
+        "there is no program `no_such_program` in PATH"
+    );
+}
+
+#[tokio::test]
+async fn secrets_reach_neither_the_disk_nor_the_outputs() {
+    let dir = tempfile::tempdir().unwrap();
+    let seen = Arc::new(Mutex::new(Vec::new()));
+    let show = {
+        let seen = Arc::clone(&seen);
+        Box::new(move |_: Stream, bytes: &[u8]| seen.lock().unwrap().extend_from_slice(bytes))
+    };
+    let script = "echo rows=tr0ub4dor > \"$WF_OUTPUT\"; printf 'a tr0u'; sleep 0.3; echo b4dor b; printf tr0";
+    let mut job = job(dir.path(), script);
+    job.log.mask = Mask::new(["tr0ub4dor"]);
+    job.outputs = outputs(&[("rows", "string")]);
+    let finished = run(job, never(), Some(show)).await;
+    assert_eq!(logged(dir.path()), "a *** b\ntr0");
+    assert_eq!(seen.lock().unwrap().as_slice(), b"a *** b\ntr0");
+    let why = finished.exit.to_string();
+    assert!(
+        why.contains("contains a secret") && !why.contains("tr0ub4dor"),
+        "{why}"
+    );
+    assert!(finished.outputs.is_empty());
 }

@@ -1,1 +1,155 @@
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
 
+use super::{artifacts, cached, matching, restore};
+use crate::digest::Digest;
+use crate::model::Class;
+
+fn workspace() -> tempfile::TempDir {
+    let dir = tempfile::tempdir().unwrap();
+    for file in [
+        "out/a.txt",
+        "out/deep/b.txt",
+        "out/c.bin",
+        "top.txt",
+        ".git/x.txt",
+        "out/.wf/y.txt",
+    ] {
+        let path = dir.path().join("root").join(file);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, file).unwrap();
+    }
+    fs::write(dir.path().join("outside.txt"), "").unwrap();
+    dir
+}
+
+fn check(root: &Path, globs: &[&str], found: &[&str], idle: &[&str]) {
+    let globs: Vec<String> = globs.iter().map(|glob| (*glob).into()).collect();
+    let (files, without) = matching(root, &globs).unwrap();
+    assert_eq!(files.keys().collect::<Vec<_>>(), found, "{globs:?}");
+    assert_eq!(without, idle, "{globs:?}");
+}
+
+#[test]
+fn globs_find_files_in_order() {
+    let dir = workspace();
+    let root = dir.path().join("root");
+    check(&root, &["out/*.txt"], &["out/a.txt"], &[]);
+    check(
+        &root,
+        &["./out/**/*.txt"],
+        &["out/a.txt", "out/deep/b.txt"],
+        &[],
+    );
+    check(
+        &root,
+        &["**/*.txt"],
+        &["out/a.txt", "out/deep/b.txt", "top.txt"],
+        &[],
+    );
+    check(
+        &root,
+        &["out"],
+        &["out/a.txt", "out/c.bin", "out/deep/b.txt"],
+        &[],
+    );
+    check(
+        &root,
+        &["out/"],
+        &["out/a.txt", "out/c.bin", "out/deep/b.txt"],
+        &[],
+    );
+    check(&root, &["out/d*"], &["out/deep/b.txt"], &[]);
+    check(&root, &["top.txt", "*.txt"], &["top.txt"], &[]);
+    check(
+        &root,
+        &["none", "*.none", "out/none/*"],
+        &[],
+        &["none", "*.none", "out/none/*"],
+    );
+    check(
+        &root,
+        &["{top,other}.txt", "out/[ab].txt"],
+        &["out/a.txt", "top.txt"],
+        &[],
+    );
+}
+
+#[test]
+fn no_glob_leaves_the_workspace() {
+    let dir = workspace();
+    let root = dir.path().join("root");
+    std::os::unix::fs::symlink("../../outside.txt", root.join("out/escape.txt")).unwrap();
+    std::os::unix::fs::symlink("..", root.join("up")).unwrap();
+    std::os::unix::fs::symlink("a.txt", root.join("out/inner.txt")).unwrap();
+    for (glob, part) in [
+        ("../*.txt", "leaves the workspace"),
+        ("out/../../x", "leaves the workspace"),
+        ("/etc/*", "leaves the workspace"),
+        ("up/*.txt", "leads out of the workspace"),
+        ("out/e*.txt", "leads out of the workspace"),
+        ("[", "bad glob"),
+    ] {
+        let unable = matching(&root, &[glob.into()]).unwrap_err();
+        assert!(unable.why.contains(part), "{glob}: {unable}");
+    }
+    check(&root, &["out/i*.txt"], &["out/inner.txt"], &[]);
+    check(&root, &["*/outside.txt"], &[], &["*/outside.txt"]);
+}
+
+#[test]
+fn artifacts_that_are_missing_are_an_error() {
+    let dir = workspace();
+    let keep = |path: &Path| fs::read(path).map(|bytes| (Digest::of(&bytes), bytes.len() as u64));
+    let root = dir.path().join("root");
+    let kept = artifacts(&root, &["*.txt".into()], keep).unwrap();
+    assert_eq!((kept[0].path.as_str(), kept[0].size), ("top.txt", 7));
+    assert_eq!(kept[0].digest, Digest::of(b"top.txt"));
+    let unable = artifacts(&root, &["*.txt".into(), "dist/*".into()], keep).unwrap_err();
+    assert_eq!(
+        (unable.why.as_str(), unable.class),
+        ("no file matches `dist/*`", Class::Logical)
+    );
+}
+
+#[test]
+fn what_was_kept_comes_back() {
+    let dir = workspace();
+    let root = dir.path().join("root");
+    fs::set_permissions(root.join("top.txt"), fs::Permissions::from_mode(0o755)).unwrap();
+    let mut blobs = Vec::new();
+    let keep = |path: &Path| {
+        let bytes = fs::read(path)?;
+        blobs.push((Digest::of(&bytes), bytes.clone()));
+        Ok::<_, std::io::Error>((Digest::of(&bytes), bytes.len() as u64))
+    };
+    let mut files = cached(&root, &["top.txt".into(), "out".into()], keep).unwrap();
+    assert_eq!(
+        files
+            .iter()
+            .find(|file| file.path == "top.txt")
+            .unwrap()
+            .mode,
+        0o755
+    );
+    let target = dir.path().join("again");
+    fs::create_dir(&target).unwrap();
+    let mut fetch = |file: &crate::store::KeptFile, to: &Path| {
+        fs::write(
+            to,
+            &blobs
+                .iter()
+                .find(|(digest, _)| *digest == file.digest)
+                .unwrap()
+                .1,
+        )
+    };
+    restore(&target, &files, &mut fetch).unwrap();
+    assert_eq!(
+        fs::read_to_string(target.join("out/deep/b.txt")).unwrap(),
+        "out/deep/b.txt"
+    );
+    files[0].path = "../forged".into();
+    assert!(restore(&target, &files, &mut fetch).is_err());
+}

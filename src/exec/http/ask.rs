@@ -1,8 +1,9 @@
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Method, Url};
 
-use crate::exec::{Mask, Unable};
+use crate::exec::Unable;
 use crate::expr::{EvalError, Scope};
+use crate::mask::Mask;
 use crate::model::Http;
 use crate::name::Name;
 

@@ -74,7 +74,7 @@ impl Client {
             }
             Err(Exit::Unable { why, class }) => {
                 let exit = Exit::Unable {
-                    why: mask.text(&why),
+                    why: mask.text(&why).into_owned(),
                     class,
                 };
                 conclude(exit, Ok(Object::new()), writer, &path)

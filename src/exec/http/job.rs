@@ -3,7 +3,8 @@ use std::time::Duration;
 use serde_json::Value;
 
 use super::Ask;
-use crate::exec::{Mask, Unable, log, outputs};
+use crate::exec::{Unable, log, outputs};
+use crate::mask::Mask;
 use crate::model::{JsonPath, Object, Output};
 use crate::name::Name;
 
@@ -38,7 +39,9 @@ pub(super) fn read(
     let given =
         outputs::check(given, declared).map_err(|problems| Unable::logical(problems.join("; ")))?;
     let value = Value::Object(given.clone());
-    if mask.value(&value) != value {
+    let mut masked = value.clone();
+    mask.value(&mut masked);
+    if masked != value {
         return Err(Unable::logical(
             "an output contains a secret; outputs are recorded and shown",
         ));

@@ -17,6 +17,8 @@ mod record;
 mod segment;
 mod tail;
 mod target;
+#[cfg(test)]
+mod tests;
 mod writer;
 
 pub use chunk::{Chunk, Stream};

@@ -1,8 +1,8 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::exec::Mask;
 use crate::machine::Attempt;
+use crate::mask::Mask;
 use crate::time::Clock;
 
 /// Where output is kept.
@@ -13,7 +13,7 @@ pub struct Target {
     /// How much is kept: of more, the first and the last half.
     pub limit: u64,
     /// What must not be kept.
-    pub mask: Arc<Mask>,
+    pub mask: Mask,
     /// For the times.
     pub clock: Arc<dyn Clock>,
 }

@@ -4,8 +4,9 @@ use std::path::Path;
 
 use super::{Stream, Target, cursor::Cursor, lines::Lines, segment::Segment, target};
 use crate::exec::OnOutput;
+use crate::exec::Unable;
 use crate::exec::supervise::Sink;
-use crate::exec::{MaskStream, Unable};
+use crate::mask;
 
 /// Writes the log of one attempt and shows it to whoever watches.
 pub struct Writer {
@@ -17,7 +18,7 @@ pub struct Writer {
 /// One stream on its way: first masked, then cut at line ends.
 struct Channel {
     stream: Stream,
-    mask: MaskStream,
+    mask: mask::Stream,
     lines: Lines,
 }
 
@@ -61,7 +62,7 @@ impl Writer {
         } in streams
         {
             let mut give = |bytes: &[u8]| give(disk, on_output, *stream, bytes);
-            mask.finish(&mut |bytes| lines.push(bytes, &mut give));
+            lines.push(&mask.finish(), &mut give);
             lines.flush(&mut give);
         }
         self.disk.close()
@@ -82,23 +83,23 @@ impl Sink for Writer {
             disk,
             on_output,
         } = self;
-        let Some(channel) = streams.iter_mut().find(|known| known.stream == stream) else {
-            return give(disk, on_output, stream, bytes);
-        };
-        let Channel { mask, lines, .. } = channel;
-        mask.push(bytes, &mut |bytes| {
-            lines.push(bytes, &mut |bytes| give(disk, on_output, stream, bytes));
-        });
+        let channel = streams.iter_mut().find(|known| known.stream == stream);
+        let mut give = |bytes: &[u8]| give(disk, on_output, stream, bytes);
+        match channel {
+            Some(Channel { mask, lines, .. }) => lines.push(&mask.feed(bytes), &mut give),
+            None => give(bytes),
+        }
     }
 
     fn holds(&self) -> bool {
-        self.streams.iter().any(|channel| channel.lines.holds())
+        self.disk.is_unsettled() || self.streams.iter().any(|channel| channel.lines.holds())
     }
 
     fn quiet(&mut self) {
         for Channel { stream, lines, .. } in &mut self.streams {
             lines.flush(&mut |bytes| give(&mut self.disk, &mut self.on_output, *stream, bytes));
         }
+        self.disk.settle();
     }
 }
 
@@ -121,6 +122,26 @@ impl Disk {
         }
     }
 
+    fn segments(&mut self) -> impl Iterator<Item = &mut Segment> {
+        self.head.iter_mut().chain(&mut self.newer)
+    }
+
+    fn is_unsettled(&self) -> bool {
+        self.broken.is_none()
+            && self
+                .head
+                .iter()
+                .chain(&self.newer)
+                .any(Segment::is_unsettled)
+    }
+
+    fn settle(&mut self) {
+        let settled = self.segments().try_for_each(Segment::settle);
+        if let Err(error) = settled {
+            self.broken.get_or_insert(error);
+        }
+    }
+
     fn try_write(&mut self, stream: Stream, bytes: &[u8]) -> io::Result<()> {
         let at = self.target.clock.now();
         let half = self.target.limit / 2;
@@ -132,6 +153,10 @@ impl Disk {
         }
         let quarter = (self.target.limit / 4).max(1);
         let [older, newer] = target::ends(&self.target.path);
+        // What would be written only to be dropped again is not written.
+        let skipped = rest.len().saturating_sub(to_usize(2 * quarter));
+        self.dropped += skipped as u64;
+        rest = rest.split_at(skipped).1;
         while !rest.is_empty() {
             let end = open(&mut self.newer, &newer, quarter)?;
             let room = quarter.saturating_sub(end.length());
@@ -139,6 +164,7 @@ impl Disk {
             end.append(stream, at, now)?;
             rest = later;
             if !rest.is_empty() {
+                end.settle()?;
                 self.dropped += std::mem::replace(&mut self.older, end.length());
                 self.newer = None;
                 fs::rename(&newer, &older)?;
@@ -149,6 +175,7 @@ impl Disk {
     }
 
     fn close(mut self) -> Result<u64, Unable> {
+        self.settle();
         let joined = match self.broken.take() {
             Some(error) => Err(error),
             None => self.join(),
@@ -181,6 +208,7 @@ impl Disk {
                 fs::remove_file(target::index(end))?;
             }
         }
+        head.settle()?;
         Ok(head.length())
     }
 }

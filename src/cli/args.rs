@@ -1,0 +1,96 @@
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+use super::commands;
+
+/// Runs workflows written as Markdown files, and says what was proved.
+#[derive(Parser, Debug)]
+#[command(
+    name = "wf",
+    version,
+    subcommand_required = true,
+    arg_required_else_help = true,
+    disable_help_subcommand = true,
+    after_help = AFTER
+)]
+pub struct Cli {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+    /// How to speak, and where the state is.
+    #[command(flatten)]
+    pub global: Global,
+}
+
+const AFTER: &str = "\
+Begin with `wf init`, then `wf run workflows/hello.md`.
+
+Exit codes: 0 done, the run succeeded · 1 the run failed · 2 wrong command line or parameters ·
+3 a spec is wrong · 4 an approval is missing · 5 the run waits for a person · 6 the state cannot
+be read · 70 a bug in wf · 130 interrupted or cancelled";
+
+/// Options that every command takes.
+#[derive(Args, Clone, Debug)]
+pub struct Global {
+    /// The folder that holds the state, instead of .wf in the workspace
+    #[arg(
+        long,
+        value_name = "DIR",
+        global = true,
+        help_heading = "Global options"
+    )]
+    pub state: Option<PathBuf>,
+    /// When to use colours
+    #[arg(
+        long,
+        value_name = "WHEN",
+        default_value = "auto",
+        global = true,
+        help_heading = "Global options"
+    )]
+    pub color: When,
+    /// Say only what failed, and the end
+    #[arg(short, long, global = true, help_heading = "Global options")]
+    pub quiet: bool,
+    /// Say more: what steps print, and when they begin
+    #[arg(
+        short,
+        long,
+        global = true,
+        conflicts_with = "quiet",
+        help_heading = "Global options"
+    )]
+    pub verbose: bool,
+}
+
+/// When to do something that depends on who watches.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum When {
+    /// When a terminal shows it.
+    #[default]
+    Auto,
+    /// Always.
+    Always,
+    /// Never.
+    Never,
+}
+
+/// The commands.
+#[derive(Subcommand, Debug)]
+pub enum Command {
+    Init(commands::init::InitArgs),
+    Check(commands::check::CheckArgs),
+    Run(commands::run::RunArgs),
+    Resume(commands::resume::ResumeArgs),
+    Retry(commands::retry::RetryArgs),
+    Cancel(commands::cancel::CancelArgs),
+    Runs(commands::runs::RunsArgs),
+    Show(commands::show::ShowArgs),
+    Logs(commands::logs::LogsArgs),
+    Why(commands::why::WhyArgs),
+    Graph(commands::graph::GraphArgs),
+    Schema(commands::schema::SchemaArgs),
+    Doctor(commands::doctor::DoctorArgs),
+    Completions(commands::completions::CompletionsArgs),
+}

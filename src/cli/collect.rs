@@ -1,0 +1,132 @@
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use walkdir::WalkDir;
+
+use super::workspace::CONFIG;
+use super::{Exit, Failure, Ui, normal, relative};
+
+/// The files that are to be checked.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Collected {
+    /// Plans and other specs.
+    pub plans: Vec<PathBuf>,
+    /// Configurations.
+    pub configs: Vec<PathBuf>,
+    /// How many Markdown files of folders have no front matter.
+    pub skipped: usize,
+}
+
+/// Finds the files that paths mean; without any, those of the workspace.
+pub fn collect(ui: &Ui, paths: &[&Path]) -> Result<Collected, Failure> {
+    let mut found = Collected::default();
+    if paths.is_empty() {
+        let root = ui.workspace().root;
+        let (folder, config) = (root.join("workflows"), root.join(CONFIG));
+        if !folder.is_dir() && !config.is_file() {
+            let root = relative(&root, ui.env.cwd());
+            let message = format!("{root} has neither workflows/ nor {CONFIG}");
+            let failure = Failure::new(Exit::Usage, message);
+            return Err(failure.hint("name what to check, or begin with `wf init`"));
+        }
+        found.folder(&folder);
+        found
+            .configs
+            .extend(Some(config).filter(|config| config.is_file()));
+    }
+    for path in paths {
+        let path = normal(&ui.env.cwd().join(path));
+        if path.is_dir() {
+            found.folder(&path);
+        } else if path.exists() {
+            found.file(path);
+        } else {
+            let shown = relative(&path, ui.env.cwd());
+            return Err(Failure::new(
+                Exit::Usage,
+                format!("there is no file {shown}"),
+            ));
+        }
+    }
+    Ok(found)
+}
+
+impl Collected {
+    /// A file that was named is checked, whatever it looks like.
+    fn file(&mut self, path: PathBuf) {
+        if path.file_name().is_some_and(|name| name == CONFIG) {
+            self.configs.push(path);
+        } else {
+            self.plans.push(path);
+        }
+    }
+
+    /// Of a folder, the configurations and the Markdown files with front matter.
+    fn folder(&mut self, folder: &Path) {
+        let hidden = |name: &std::ffi::OsStr| name.as_encoded_bytes().starts_with(b".");
+        let visible = |entry: &walkdir::DirEntry| {
+            entry.depth() == 0 || !(hidden(entry.file_name()) || is_vendored(entry))
+        };
+        let entries = WalkDir::new(folder).sort_by_file_name().into_iter();
+        for entry in entries.filter_entry(visible).flatten() {
+            let path = entry.path();
+            if !entry.file_type().is_file() {
+                continue;
+            }
+            if entry.file_name() == CONFIG {
+                self.configs.push(path.to_path_buf());
+            } else if path.extension().is_some_and(|extension| extension == "md") {
+                if has_front_matter(path) {
+                    self.plans.push(path.to_path_buf());
+                } else {
+                    self.skipped += 1;
+                }
+            }
+        }
+    }
+}
+
+/// Folders in which others' files are put.
+fn is_vendored(entry: &walkdir::DirEntry) -> bool {
+    let name = entry.file_name();
+    entry.file_type().is_dir() && (name == "target" || name == "node_modules")
+}
+
+/// Whether a file begins as a spec does; one that cannot be read is left to the loader.
+fn has_front_matter(path: &Path) -> bool {
+    let mut start = Vec::new();
+    let read = File::open(path).and_then(|file| file.take(16).read_to_end(&mut start));
+    let text = start.strip_prefix("\u{feff}".as_bytes()).unwrap_or(&start);
+    read.is_err() || text.starts_with(b"---\n") || text.starts_with(b"---\r\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Collected;
+
+    #[test]
+    fn of_a_folder_only_specs_are_taken() {
+        let dir = tempfile::tempdir().unwrap();
+        let write = |path: &str, text: &str| {
+            let path = dir.path().join(path);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, text).unwrap();
+        };
+        write("b.md", "---\nkind: plan\n---\n");
+        write("a/c.md", "\u{feff}---\r\nkind: plan\r\n---\r\n");
+        write("README.md", "# Read me\n");
+        write(".hidden/d.md", "---\n---\n");
+        write("target/e.md", "---\n---\n");
+        write("sub/wf.yaml", "");
+        write("notes.txt", "---\n");
+        let mut found = Collected::default();
+        found.folder(dir.path());
+        let expected = Collected {
+            plans: vec![dir.path().join("a/c.md"), dir.path().join("b.md")],
+            configs: vec![dir.path().join("sub/wf.yaml")],
+            skipped: 1,
+        };
+        assert_eq!(found, expected);
+    }
+}

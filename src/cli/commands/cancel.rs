@@ -1,0 +1,58 @@
+use clap::Args;
+use rustix::process::{Pid, Signal, kill_process};
+
+use super::resume;
+use crate::cli::{Exit, Failure, RunArg, Ui};
+use crate::store::{Owner, Reader, RunState};
+
+/// Cancel a run: its steps are asked to end, its `finally` steps run
+#[derive(Args, Debug)]
+#[command(after_help = "\
+The process that works on the run is told and does the rest. Where that process died, the run is
+brought to its end here.")]
+pub struct CancelArgs {
+    #[command(flatten)]
+    run: RunArg,
+}
+
+/// Cancels a run.
+pub fn run(ui: &Ui, args: &CancelArgs) -> Result<Exit, Failure> {
+    let reader = Reader::open(&ui.workspace().state)?;
+    let mut run = args.run.resolve(&reader)?;
+    while let Some((above, _)) = reader.run(&run)?.parent {
+        run = above;
+    }
+    if let RunState::Ended(outcome) = reader.run(&run)?.state {
+        let message = format!(
+            "run {} has ended already: {}",
+            run.short(),
+            outcome.as_str()
+        );
+        return Err(Failure::new(Exit::Usage, message));
+    }
+    let owner = reader.owner(&run)?;
+    drop(reader);
+    match owner {
+        Some(Owner { pid, alive: true }) => {
+            signal(pid)?;
+            ui.note(&format!(
+                "run {} was told to end (process {pid})\n",
+                run.short()
+            ));
+            Ok(Exit::Ok)
+        }
+        _ => resume::cancel_dead(ui, &run),
+    }
+}
+
+fn signal(pid: u32) -> Result<(), Failure> {
+    let told = i32::try_from(pid)
+        .ok()
+        .and_then(Pid::from_raw)
+        .ok_or(rustix::io::Errno::SRCH)
+        .and_then(|pid| kill_process(pid, Signal::TERM));
+    told.map_err(|error| {
+        let message = format!("process {pid}, which works on the run, cannot be told: {error}");
+        Failure::new(Exit::Usage, message)
+    })
+}

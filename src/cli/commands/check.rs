@@ -1,0 +1,107 @@
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+
+use crate::cli::collect::{Collected, collect};
+use crate::cli::{Exit, Failure, Ui, load, relative};
+use crate::diag::Severity;
+use crate::report::follow::Volume;
+use crate::report::mistakes::{Checked, annotations, json, sarif, summary, text};
+use crate::report::plural;
+use crate::spec::Disk;
+
+/// Check plans without running them
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  wf check                       everything in workflows/, and wf.yaml
+  wf check plan.md ops/          a file, and the plans of a folder
+  wf check --sarif > wf.sarif    for a code scanner
+
+Every mistake of every file is told at once. Exit code 3 if there are errors.")]
+pub struct CheckArgs {
+    /// Files and folders; by default, the workspace's workflows/ and wf.yaml
+    #[arg(value_name = "PATH")]
+    paths: Vec<PathBuf>,
+    /// Write one JSON document
+    #[arg(long, conflicts_with = "sarif")]
+    json: bool,
+    /// Write a SARIF log
+    #[arg(long)]
+    sarif: bool,
+}
+
+/// Checks files.
+pub fn run(ui: &Ui, args: &CheckArgs) -> Result<Exit, Failure> {
+    let paths: Vec<&Path> = args.paths.iter().map(PathBuf::as_path).collect();
+    let collected = collect(ui, &paths)?;
+    let all = check_all(ui, &collected);
+    if args.json {
+        ui.print(&json(&all))?;
+    } else if args.sarif {
+        ui.print(&sarif(&all, env!("CARGO_PKG_VERSION")))?;
+    } else {
+        tell(ui, &all, &collected)?;
+    }
+    let errors = all.iter().any(|file| file.count(Severity::Error) > 0);
+    Ok(if errors { Exit::Invalid } else { Exit::Ok })
+}
+
+/// Every file once, whether it was named or is used by one that was.
+fn check_all(ui: &Ui, collected: &Collected) -> Vec<Checked> {
+    let mut all: Vec<Checked> = Vec::new();
+    for path in &collected.plans {
+        let workspace = ui.workspace_of(path.parent().unwrap_or(path));
+        let files = Disk::new(&workspace.root);
+        let loaded = load::checked(&files, &workspace.name(path));
+        add(&mut all, load::by_file(ui, &workspace, &loaded));
+    }
+    for path in &collected.configs {
+        let shown = relative(path, ui.env.cwd());
+        let files = Disk::new(path.parent().unwrap_or(path));
+        let read = load::read_config(&files, &shown);
+        add(
+            &mut all,
+            read.map(|(_, checked)| checked).into_iter().collect(),
+        );
+    }
+    all.sort_by(|a, b| a.source.path().cmp(b.source.path()));
+    all
+}
+
+/// Adds what is not known yet: a file may be used by many.
+fn add(all: &mut Vec<Checked>, more: Vec<Checked>) {
+    for file in more {
+        let known = all
+            .iter_mut()
+            .find(|own| own.source.path() == file.source.path());
+        match known {
+            None => all.push(file),
+            Some(known) => {
+                for diagnostic in file.diagnostics {
+                    if !known.diagnostics.contains(&diagnostic) {
+                        known.diagnostics.push(diagnostic);
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn tell(ui: &Ui, all: &[Checked], collected: &Collected) -> Result<(), Failure> {
+    for file in all {
+        ui.print(&text(file, ui.env.size.0))?;
+    }
+    if ui.env.in_actions() {
+        ui.print(&annotations(all))?;
+    }
+    if ui.volume > Volume::Quiet && collected.skipped > 0 {
+        let files = plural(collected.skipped, "Markdown file");
+        ui.print(&format!("{files} without front matter left out\n"))?;
+    }
+    let wrong = all.iter().any(|file| !file.diagnostics.is_empty());
+    if wrong || ui.volume > Volume::Quiet {
+        ui.print(&summary(all))?;
+    }
+    Ok(())
+}

@@ -1,0 +1,159 @@
+use std::path::Path;
+
+use clap::Args;
+use serde::Serialize;
+
+use crate::cli::workspace::CONFIG;
+use crate::cli::{Exit, Failure, Ui, load, relative};
+use crate::report::{BAD, DIM, GOOD, WARN, paint};
+use crate::spec::Disk;
+use crate::store::{Reader, StoreError, verify_chain};
+
+/// Say whether everything that `wf` needs is there and well
+#[derive(Args, Debug)]
+pub struct DoctorArgs {
+    /// Write one JSON document
+    #[arg(long)]
+    json: bool,
+}
+
+/// One thing that was looked at.
+#[derive(Serialize)]
+struct Finding {
+    name: &'static str,
+    health: Health,
+    found: String,
+}
+
+/// How a thing is.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+enum Health {
+    Good,
+    Weak,
+    Bad,
+}
+
+/// Looks at everything.
+pub fn run(ui: &Ui, args: &DoctorArgs) -> Result<Exit, Failure> {
+    let mut findings = vec![
+        good(
+            "wf",
+            format!("{} for {}", env!("CARGO_PKG_VERSION"), std::env::consts::OS),
+        ),
+        workspace(ui),
+        configuration(ui),
+        state(ui),
+    ];
+    for (name, need) in [
+        ("sh", Health::Bad),
+        ("bash", Health::Weak),
+        ("git", Health::Weak),
+    ] {
+        findings.push(program(ui, name, need));
+    }
+    findings.push(Finding {
+        name: "sandbox",
+        health: Health::Weak,
+        found: "none is built yet: checks are processes of their own with a minimal environment, \
+                and can write wherever you can"
+            .into(),
+    });
+    if args.json {
+        let document = serde_json::json!({ "v": 1, "findings": findings });
+        ui.print(&format!("{document:#}\n"))?;
+    } else {
+        ui.print(&findings.iter().map(line).collect::<String>())?;
+    }
+    let worst = findings.iter().map(|finding| finding.health).max();
+    Ok(if worst == Some(Health::Bad) {
+        Exit::State
+    } else {
+        Exit::Ok
+    })
+}
+
+fn line(finding: &Finding) -> String {
+    let (style, mark) = match finding.health {
+        Health::Good => (GOOD, "ok"),
+        Health::Weak => (WARN, "note"),
+        Health::Bad => (BAD, "bad"),
+    };
+    let name = paint(DIM, &format!("{:<13}", finding.name));
+    format!(
+        "{} {name} {}\n",
+        paint(style, &format!("{mark:>4}")),
+        finding.found
+    )
+}
+
+fn good(name: &'static str, found: impl Into<String>) -> Finding {
+    Finding {
+        name,
+        health: Health::Good,
+        found: found.into(),
+    }
+}
+
+fn workspace(ui: &Ui) -> Finding {
+    let root = ui.workspace().root;
+    let why = if root.join(CONFIG).exists() {
+        "it has a wf.yaml"
+    } else if root.join(".git").exists() {
+        "the top level of a git repository"
+    } else {
+        "neither wf.yaml nor git found, so it is the current folder"
+    };
+    good("workspace", format!("{} · {why}", root.display()))
+}
+
+fn configuration(ui: &Ui) -> Finding {
+    let files = Disk::new(ui.workspace().root);
+    let (health, found) = match load::read_config(&files, CONFIG) {
+        None => (Health::Good, format!("no {CONFIG}: the defaults hold")),
+        Some((_, checked)) if checked.diagnostics.is_empty() => (Health::Good, CONFIG.to_owned()),
+        Some(_) => (Health::Bad, format!("{CONFIG} is wrong: `wf check` tells")),
+    };
+    Finding {
+        name: "configuration",
+        health,
+        found,
+    }
+}
+
+fn state(ui: &Ui) -> Finding {
+    let dir = ui.workspace().state;
+    let shown = relative(&dir, ui.env.cwd());
+    let (health, found) = match health(&dir) {
+        Ok(Ok(events)) => (
+            Health::Good,
+            format!("{shown} · {events} events, none altered"),
+        ),
+        Ok(Err(broken)) => (Health::Bad, format!("{shown} · {broken}")),
+        Err(StoreError::NoState(_)) => (Health::Good, format!("{shown} · nothing was run yet")),
+        Err(error) => (Health::Bad, format!("{error} · {}", error.remedy())),
+    };
+    Finding {
+        name: "state",
+        health,
+        found,
+    }
+}
+
+fn health(dir: &Path) -> Result<Result<u64, crate::store::BrokenChain>, StoreError> {
+    verify_chain(&Reader::open(dir)?)
+}
+
+/// Whether a program is on the `PATH`; nothing is executed.
+fn program(ui: &Ui, name: &'static str, need: Health) -> Finding {
+    let path = ui.env.var("PATH").unwrap_or("");
+    let mut places = path.split(':').map(|dir| Path::new(dir).join(name));
+    match places.find(|place| place.is_file()) {
+        Some(place) => good(name, place.display().to_string()),
+        None => Finding {
+            name,
+            health: need,
+            found: "not found on the PATH".into(),
+        },
+    }
+}

@@ -1,0 +1,95 @@
+use std::fs::{self, OpenOptions};
+use std::io::{ErrorKind, Write};
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+
+use crate::cli::{Exit, Failure, Ui, normal, relative};
+use crate::report::{BOLD, DIM, GOOD, NAME, paint};
+
+/// Begin a workspace: a configuration and a first plan
+#[derive(Args, Debug)]
+#[command(after_help = "Nothing that exists is changed, except that .gitignore gains a line.")]
+pub struct InitArgs {
+    /// Where; by default, here
+    #[arg(value_name = "DIR", default_value = ".")]
+    dir: PathBuf,
+}
+
+const CONFIG: &str = include_str!("templates/wf.yaml");
+const HELLO: &str = include_str!("templates/hello.md");
+
+/// What became of a file.
+enum Done {
+    Created,
+    Added,
+    Kept,
+}
+
+/// Makes what is not there yet.
+pub fn run(ui: &Ui, args: &InitArgs) -> Result<Exit, Failure> {
+    let dir = normal(&ui.env.cwd().join(&args.dir));
+    let shown = |path: &Path| relative(path, ui.env.cwd());
+    let plan = dir.join("workflows").join("hello.md");
+    for (path, content) in [(dir.join("wf.yaml"), CONFIG), (plan.clone(), HELLO)] {
+        let done = create(&path, content).map_err(|error| cannot(&shown(&path), &error))?;
+        ui.print(&line(&done, &shown(&path)))?;
+    }
+    let ignore = dir.join(".gitignore");
+    let done = add_line(&ignore, ".wf/").map_err(|error| cannot(&shown(&ignore), &error))?;
+    ui.print(&line(&done, &shown(&ignore)))?;
+    let plan = shown(&plan);
+    ui.print(&format!(
+        "\n{}\n  {}\n  {}\n",
+        paint(BOLD, "next"),
+        paint(NAME, &format!("wf check {plan}")),
+        paint(NAME, &format!("wf run {plan}")),
+    ))?;
+    Ok(Exit::Ok)
+}
+
+fn cannot(path: &str, error: &std::io::Error) -> Failure {
+    Failure::new(Exit::Usage, format!("cannot write {path}: {error}"))
+}
+
+fn line(done: &Done, path: &str) -> String {
+    match done {
+        Done::Created => format!("{} {path}\n", paint(GOOD, "created")),
+        Done::Added => format!("{} {path}\n", paint(GOOD, "  added")),
+        Done::Kept => format!("{} {path}\n", paint(DIM, "   kept")),
+    }
+}
+
+fn create(path: &Path, content: &str) -> std::io::Result<Done> {
+    if let Some(dir) = path.parent() {
+        fs::create_dir_all(dir)?;
+    }
+    match OpenOptions::new().write(true).create_new(true).open(path) {
+        Ok(mut file) => file.write_all(content.as_bytes()).map(|()| Done::Created),
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(Done::Kept),
+        Err(error) => Err(error),
+    }
+}
+
+fn add_line(path: &Path, line: &str) -> std::io::Result<Done> {
+    let old = match fs::read(path) {
+        Ok(old) => old,
+        Err(error) if error.kind() == ErrorKind::NotFound => {
+            return create(path, &format!("{line}\n"));
+        }
+        Err(error) => return Err(error),
+    };
+    if old
+        .split(|byte| *byte == b'\n')
+        .any(|own| own.trim_ascii() == line.as_bytes())
+    {
+        return Ok(Done::Kept);
+    }
+    let gap = if old.is_empty() || old.ends_with(b"\n") {
+        ""
+    } else {
+        "\n"
+    };
+    let mut file = OpenOptions::new().append(true).open(path)?;
+    writeln!(file, "{gap}{line}").map(|()| Done::Added)
+}

@@ -1,0 +1,258 @@
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use clap::Args;
+
+use crate::cli::log_lines::{Form, LogLines, last_lines};
+use crate::cli::which::{Found, StepArg, find};
+use crate::cli::{Exit, Failure, Ui};
+use crate::exec::log::{self, Follower, Stream};
+use crate::machine::{Attempt, Place};
+use crate::name::RunId;
+use crate::report::{DIM, paint};
+use crate::store::{AttemptRow, Folder, Reader, RunState};
+
+/// Show what steps printed
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  wf logs --last                   everything that the latest run printed
+  wf logs 1a2b build               what the last attempt of `build` printed
+  wf logs 1a2b fetch[2]#1 --tail 20
+  wf logs --last build -f          as it comes")]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a flag of the command line"
+)]
+pub struct LogsArgs {
+    #[command(flatten)]
+    step: StepArg,
+    /// Go on while more comes
+    #[arg(short, long)]
+    follow: bool,
+    /// Only standard output
+    #[arg(long, conflicts_with = "stderr")]
+    stdout: bool,
+    /// Only standard error
+    #[arg(long)]
+    stderr: bool,
+    /// The time before each line
+    #[arg(short, long)]
+    timestamps: bool,
+    /// Only the last lines
+    #[arg(long, value_name = "N", conflicts_with = "follow")]
+    tail: Option<usize>,
+}
+
+/// How often more is looked for.
+const PAUSE: Duration = Duration::from_millis(150);
+
+/// Shows logs.
+pub fn run(ui: &Ui, args: &LogsArgs) -> Result<Exit, Failure> {
+    let state = ui.workspace().state;
+    let reader = Reader::open(&state)?;
+    let (run, subject) = args.step.resolve(&reader)?;
+    let found = subject
+        .map(|subject| find(run.clone(), &subject, &reader))
+        .transpose()?;
+    let run = found.as_ref().map_or(run, |found| found.run.clone());
+    let view = View {
+        ui,
+        args,
+        dir: Folder::new(&state).run(&run),
+        reader,
+        run,
+        found,
+    };
+    let shown = if args.follow {
+        view.follow()
+    } else {
+        view.print()
+    };
+    shown?;
+    Ok(Exit::Ok)
+}
+
+struct View<'a> {
+    ui: &'a Ui,
+    args: &'a LogsArgs,
+    dir: PathBuf,
+    reader: Reader,
+    run: RunId,
+    found: Option<Found>,
+}
+
+impl View<'_> {
+    fn form(&self, prefix: Option<String>) -> Form {
+        let only = match (self.args.stdout, self.args.stderr) {
+            (true, _) => Some(Stream::Out),
+            (_, true) => Some(Stream::Err),
+            _ => None,
+        };
+        Form {
+            only,
+            timestamps: self.args.timestamps,
+            prefix,
+        }
+    }
+
+    /// The attempts that are meant, in the order in which they began.
+    fn attempts(&self) -> Result<Vec<Attempt>, Failure> {
+        let all = self.reader.attempts(&self.run)?;
+        let Some(found) = &self.found else {
+            return Ok(all.iter().map(attempt).collect());
+        };
+        let own = all
+            .iter()
+            .filter(|row| is_of(row, &found.place))
+            .map(attempt);
+        let chosen = match found.attempt {
+            Some(n) => own.filter(|attempt| attempt.attempt == n).collect(),
+            None => last_of_each(own.collect()),
+        };
+        Ok(chosen)
+    }
+
+    fn print(&self) -> Result<(), Failure> {
+        let attempts = self.attempts()?;
+        if attempts.is_empty() {
+            return Err(self.nothing());
+        }
+        let headed = attempts.len() > 1 || self.found.is_none();
+        for attempt in &attempts {
+            if headed {
+                self.ui
+                    .print(&format!("{}\n", paint(DIM, &format!("── {attempt}"))))?;
+            }
+            self.print_one(&log::path(&self.dir, attempt), headed)?;
+        }
+        Ok(())
+    }
+
+    fn print_one(&self, path: &Path, headed: bool) -> Result<(), Failure> {
+        let mut lines = LogLines::new(self.form(None));
+        let mut kept = Vec::new();
+        let mut last = b'\n';
+        for chunk in log::read(path).map_err(unreadable)? {
+            let text = lines.push(&chunk.map_err(unreadable)?);
+            last = text.last().copied().unwrap_or(last);
+            match self.args.tail {
+                Some(count) => {
+                    kept.extend(text);
+                    kept = last_lines(&kept, count);
+                }
+                None => self.write(&text)?,
+            }
+        }
+        kept.extend(lines.close());
+        self.write(&kept)?;
+        if headed && last != b'\n' && !self.args.timestamps {
+            self.ui.print("\n")?;
+        }
+        Ok(())
+    }
+
+    /// Bytes of a step pass as they are; what is put before them may be coloured.
+    fn write(&self, text: &[u8]) -> Result<(), Failure> {
+        if self.ui.colors() || !self.args.timestamps && self.found.is_some() {
+            return self.ui.print_bytes(text);
+        }
+        self.ui.print(&String::from_utf8_lossy(text))
+    }
+
+    fn follow(&self) -> Result<(), Failure> {
+        let mut open: Vec<(Attempt, Follower, LogLines)> = Vec::new();
+        loop {
+            let over = self.is_over()?;
+            for attempt in self.attempts()? {
+                if open.iter().all(|(own, ..)| *own != attempt) {
+                    let follower = Follower::new(log::path(&self.dir, &attempt));
+                    let named = self
+                        .found
+                        .as_ref()
+                        .is_none_or(|found| found.place.item.is_none());
+                    let several = named && (self.found.is_none() || attempt.place.item.is_some());
+                    let prefix = several.then(|| attempt.place.to_string());
+                    open.push((attempt, follower, LogLines::new(self.form(prefix))));
+                }
+            }
+            for (_, follower, lines) in &mut open {
+                for chunk in follower.more().map_err(unreadable)? {
+                    self.write(&lines.push(&chunk))?;
+                }
+            }
+            if over {
+                break;
+            }
+            std::thread::sleep(PAUSE);
+        }
+        for (_, _, lines) in &mut open {
+            self.write(&lines.close())?;
+        }
+        Ok(())
+    }
+
+    /// Whether nothing more can come.
+    fn is_over(&self) -> Result<bool, Failure> {
+        let row = self.reader.run(&self.run)?;
+        if row.state != RunState::Running {
+            return Ok(true);
+        }
+        let alive = self
+            .reader
+            .owner(&self.run)?
+            .is_some_and(|owner| owner.alive);
+        let Some(found) = &self.found else {
+            return Ok(!alive && row.parent.is_none());
+        };
+        let steps = self.reader.steps(&self.run)?;
+        let ended = steps
+            .iter()
+            .find(|row| row.step == found.place.step && row.item == found.place.item)
+            .is_some_and(|row| row.state.is_final());
+        Ok(ended || (!alive && row.parent.is_none()))
+    }
+
+    fn nothing(&self) -> Failure {
+        let run = self.run.short();
+        match &self.found {
+            None => Failure::new(Exit::Usage, format!("no step of run {run} has begun")),
+            Some(found) => {
+                let message = format!("`{}` of run {run} has not begun", found.place);
+                Failure::new(Exit::Usage, message).hint(format!("wf show {run}"))
+            }
+        }
+    }
+}
+
+fn attempt(row: &AttemptRow) -> Attempt {
+    Attempt {
+        place: Place {
+            step: row.step.clone(),
+            item: row.item,
+        },
+        attempt: row.attempt,
+    }
+}
+
+/// Whether an attempt is of a place; a repeated step stands for all its items.
+fn is_of(row: &AttemptRow, place: &Place) -> bool {
+    row.step == place.step && (place.item.is_none() || place.item == row.item)
+}
+
+fn last_of_each(attempts: Vec<Attempt>) -> Vec<Attempt> {
+    let mut last: Vec<Attempt> = Vec::new();
+    for attempt in attempts {
+        last.retain(|other| other.place != attempt.place);
+        last.push(attempt);
+    }
+    last
+}
+
+#[expect(
+    clippy::needless_pass_by_value,
+    reason = "it is used where errors are mapped"
+)]
+fn unreadable(error: std::io::Error) -> Failure {
+    Failure::new(Exit::State, format!("the log cannot be read: {error}"))
+}

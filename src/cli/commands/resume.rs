@@ -1,0 +1,60 @@
+use clap::Args;
+
+use crate::cli::execute::{Telling, finish, session};
+use crate::cli::{Exit, Failure, RunArg, Ui, load};
+use crate::engine;
+use crate::name::RunId;
+use crate::store::{Reader, RunState};
+
+/// Go on with a run that was interrupted
+#[derive(Args, Debug)]
+#[command(after_help = "\
+What is recorded as done is not done again. A step that was running when the engine died is
+repeated if it is `idempotent` or its `retry.on` names `interrupted`, and fails otherwise.
+To repeat what failed in a run that ended, use `wf retry`.")]
+pub struct ResumeArgs {
+    #[command(flatten)]
+    run: RunArg,
+    #[command(flatten)]
+    telling: Telling,
+}
+
+/// Goes on with a run.
+pub fn run(ui: &Ui, args: &ResumeArgs) -> Result<Exit, Failure> {
+    let reader = Reader::open(&ui.workspace().state)?;
+    let run = args.run.resolve(&reader)?;
+    let row = reader.run(&run)?;
+    if let Some((above, attempt)) = row.parent {
+        let message = format!("run {} is part of another: {attempt}", run.short());
+        let failure = Failure::new(Exit::Usage, message);
+        return Err(failure.hint(format!("wf resume {}", above.short())));
+    }
+    if let RunState::Ended(outcome) = row.state {
+        let message = format!(
+            "run {} has ended already: {}",
+            run.short(),
+            outcome.as_str()
+        );
+        let failure = Failure::new(Exit::Usage, message);
+        return Err(failure.hint(format!(
+            "wf retry {} repeats what did not succeed",
+            run.short()
+        )));
+    }
+    let ready = load::snapshot(ui, &reader, &run)?;
+    drop(reader);
+    let session = session(ui, &ready, &args.telling)?;
+    let finished = engine::resume(&session, &run, ready.plan.clone());
+    finish(ui, &ready, finished, &args.telling)
+}
+
+/// Brings a run that nobody works on to its end.
+pub fn cancel_dead(ui: &Ui, run: &RunId) -> Result<Exit, Failure> {
+    let reader = Reader::open(&ui.workspace().state)?;
+    let ready = load::snapshot(ui, &reader, run)?;
+    drop(reader);
+    let telling = Telling::default();
+    let session = session(ui, &ready, &telling)?;
+    engine::cancel(&session, run, ready.plan.clone())?;
+    Ok(Exit::Ok)
+}

@@ -1,0 +1,67 @@
+use std::path::PathBuf;
+
+use clap::Args;
+
+use crate::cli::execute::{Telling, finish, prune, session};
+use crate::cli::{Exit, Failure, Ui, load, params};
+use crate::engine::{self, Request};
+use crate::report::Forecast;
+
+/// Run a plan
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  wf run workflows/nightly.md -p day=2026-11-21
+  wf run plan.md --dry-run           what would run, in which order; touches nothing
+  wf run plan.md --junit out/wf.xml  for a CI server
+  wf run plan.md --json              every event as a line of JSON
+
+Interrupted once (Ctrl-C), the run is cancelled: its steps are asked to end and its `finally`
+steps run. Interrupted again, what is left is killed.")]
+pub struct RunArgs {
+    /// The plan's file
+    #[arg(value_name = "PLAN")]
+    plan: PathBuf,
+    #[command(flatten)]
+    params: params::ParamArgs,
+    /// Show what would run, and touch nothing
+    #[arg(long, conflicts_with_all = ["junit", "report"])]
+    dry_run: bool,
+    #[command(flatten)]
+    telling: Telling,
+    /// How many steps run at once, instead of what the plan says
+    #[arg(short = 'j', long = "jobs", value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    jobs: Option<u32>,
+}
+
+/// Runs a plan.
+pub fn run(ui: &Ui, args: &RunArgs) -> Result<Exit, Failure> {
+    let ready = load::plan(ui, &args.plan, args.jobs)?;
+    let params = params::resolve(ui, ready.plan.parts(), &args.params)?;
+    if args.dry_run {
+        let forecast = Forecast::of(&ready.plan, &ready.path, params);
+        let text = if args.telling.json {
+            forecast.json()
+        } else {
+            forecast.render()
+        };
+        ui.print(&text)?;
+        return Ok(Exit::Ok);
+    }
+    let run = ui.env.new_run()?;
+    let session = session(ui, &ready, &args.telling)?;
+    let request = Request {
+        run,
+        plan: ready.plan.clone(),
+        path: ready.path.clone(),
+        sources: ready.sources.clone(),
+        params,
+        kept: Vec::new(),
+        retry_of: None,
+        config: serde_json::json!({ "max_parallel": args.jobs }),
+    };
+    let finished = engine::run(&session, request);
+    let exit = finish(ui, &ready, finished, &args.telling)?;
+    prune(ui, &session, &ready)?;
+    Ok(exit)
+}

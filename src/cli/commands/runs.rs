@@ -1,0 +1,110 @@
+use clap::{Args, ValueEnum};
+
+use crate::cli::{Exit, Failure, Ui};
+use crate::machine::Outcome;
+use crate::name::PlanId;
+use crate::report::record::{Life, runs};
+use crate::store::{Owner, Reader, RunFilter, RunRow, RunState, StoreError};
+
+/// List the runs of this workspace, newest first
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  wf runs                          the latest twenty
+  wf runs -n 5 --state-is failed   the latest five that failed
+  wf runs --plan nightly --json    for a program")]
+pub struct RunsArgs {
+    /// How many
+    #[arg(short = 'n', long = "limit", value_name = "N", default_value_t = 20)]
+    limit: usize,
+    /// Only runs of this plan
+    #[arg(long, value_name = "ID")]
+    plan: Option<String>,
+    /// Only runs in this state
+    #[arg(long, value_name = "STATE")]
+    state_is: Option<State>,
+    /// Runs nested in others, too
+    #[arg(long)]
+    all: bool,
+    /// Write one JSON document
+    #[arg(long)]
+    json: bool,
+}
+
+/// The states that a run can be asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum State {
+    /// It has not ended.
+    Running,
+    /// It succeeded.
+    Succeeded,
+    /// It failed.
+    Failed,
+    /// It was cancelled.
+    Cancelled,
+}
+
+/// Lists runs.
+pub fn run(ui: &Ui, args: &RunsArgs) -> Result<Exit, Failure> {
+    let filter = filter(args)?;
+    let rows = match Reader::open(&ui.workspace().state) {
+        Ok(reader) => rows(&reader, args.limit, &filter)?,
+        Err(StoreError::NoState(_)) => Vec::new(),
+        Err(error) => return Err(error.into()),
+    };
+    if args.json {
+        ui.print(&json(&rows))?;
+    } else if rows.is_empty() {
+        ui.note("no runs yet · begin with: wf run PLAN\n");
+    } else {
+        ui.print(&runs(&rows, ui.env.now()))?;
+    }
+    Ok(Exit::Ok)
+}
+
+fn filter(args: &RunsArgs) -> Result<RunFilter, Failure> {
+    let plan = args.plan.as_deref().map(PlanId::parse).transpose();
+    let plan = plan.map_err(|error| Failure::new(Exit::Usage, format!("--plan: {error}")))?;
+    let state = args.state_is.map(|state| match state {
+        State::Running => RunState::Running,
+        State::Succeeded => RunState::Ended(Outcome::Succeeded),
+        State::Failed => RunState::Ended(Outcome::Failed),
+        State::Cancelled => RunState::Ended(Outcome::Cancelled),
+    });
+    Ok(RunFilter {
+        plan,
+        state,
+        nested: args.all,
+    })
+}
+
+fn rows(
+    reader: &Reader,
+    limit: usize,
+    filter: &RunFilter,
+) -> Result<Vec<(RunRow, Option<Owner>)>, Failure> {
+    let mut rows = Vec::new();
+    for row in reader.runs(limit, filter)? {
+        let owner = match row.state {
+            RunState::Running => reader.owner(&row.id)?,
+            RunState::Ended(_) => None,
+        };
+        rows.push((row, owner));
+    }
+    Ok(rows)
+}
+
+fn json(rows: &[(RunRow, Option<Owner>)]) -> String {
+    let runs: Vec<serde_json::Value> = rows
+        .iter()
+        .map(|(row, owner)| {
+            let mut value = serde_json::to_value(row).unwrap_or_default();
+            if let Some(fields) = value.as_object_mut() {
+                fields.insert("life".into(), Life::of(row, *owner).as_str().into());
+            }
+            value
+        })
+        .collect();
+    let document = serde_json::json!({ "v": 1, "runs": runs });
+    serde_json::to_string_pretty(&document).unwrap_or_default() + "\n"
+}

@@ -1,0 +1,44 @@
+use clap::{Args, ValueEnum};
+
+use crate::cli::{Exit, Failure, Ui};
+use crate::config::ConfigFile;
+use crate::report::follow::EventLine;
+use crate::spec::ast;
+
+/// Write a JSON Schema, for editors and other programs
+#[derive(Args, Debug)]
+pub struct SchemaArgs {
+    /// Of what
+    #[arg(value_name = "WHAT", default_value = "plan")]
+    what: What,
+}
+
+/// What there are schemas of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum What {
+    /// The front matter of a plan
+    Plan,
+    /// The front matter of a dag
+    Dag,
+    /// wf.yaml
+    Config,
+    /// A line of `wf run --json`
+    Event,
+}
+
+/// Writes a schema.
+pub fn run(ui: &Ui, args: &SchemaArgs) -> Result<Exit, Failure> {
+    ui.print(&text(args.what))?;
+    Ok(Exit::Ok)
+}
+
+/// A schema as text.
+pub fn text(what: What) -> String {
+    let schema = match what {
+        What::Event => schemars::schema_for!(EventLine),
+        What::Plan => schemars::schema_for!(ast::Plan),
+        What::Dag => schemars::schema_for!(ast::Dag),
+        What::Config => schemars::schema_for!(ConfigFile),
+    };
+    serde_json::to_string_pretty(&schema).unwrap_or_default() + "\n"
+}

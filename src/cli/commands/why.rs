@@ -1,0 +1,77 @@
+use clap::Args;
+
+use crate::cli::which::{Found, StepArg, find};
+use crate::cli::{Exit, Failure, Ui, load};
+use crate::exec::cache::differences;
+use crate::report::record::{CacheStory, Record, Why, why};
+use crate::store::Reader;
+
+/// Explain why a step ran, failed, was repeated, skipped or reused
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  wf why --last build        the latest run
+  wf why 1a2b fetch[2]       an item of a repeated step
+  wf why 1a2b outer/inner    a step of a nested run")]
+pub struct WhyArgs {
+    #[command(flatten)]
+    step: StepArg,
+}
+
+/// Explains a step.
+pub fn run(ui: &Ui, args: &WhyArgs) -> Result<Exit, Failure> {
+    let reader = Reader::open(&ui.workspace().state)?;
+    let (run, subject) = args.step.resolve(&reader)?;
+    let Some(subject) = subject else {
+        let failure = Failure::new(Exit::Usage, "which step? name one after the run");
+        return Err(failure.hint(format!("wf show {} lists them", run.short())));
+    };
+    let found = find(run, &subject, &reader)?;
+    let record = crate::cli::load_record(&reader, &found.run)?;
+    let plan = load::recorded(ui, &reader, &found.run)?;
+    if plan.find(found.place.step.as_str()).is_none() {
+        let message = format!(
+            "the plan `{}` has no step `{}`",
+            plan.id(),
+            found.place.step
+        );
+        let steps = plan.steps().iter().map(|step| step.id.as_str());
+        let near = crate::diag::nearest(found.place.step.as_str(), steps);
+        let failure = Failure::new(Exit::Usage, message);
+        return Err(match near {
+            Some(near) => failure.hint(format!("did you mean `{near}`?")),
+            None => failure,
+        });
+    }
+    let cache = cache(&reader, &record, &found)?;
+    ui.print(&why(&Why {
+        record: &record,
+        plan: &plan,
+        place: &found.place,
+        cache: cache.as_ref(),
+    }))?;
+    Ok(Exit::Ok)
+}
+
+fn cache(reader: &Reader, record: &Record, found: &Found) -> Result<Option<CacheStory>, Failure> {
+    let step = &found.place.step;
+    let own = |row: &&crate::store::StepRow| row.step == *step && row.item == found.place.item;
+    let row = record.steps.iter().find(own);
+    let key = row.and_then(|row| row.item_key.as_deref());
+    let Some((hit, parts)) = reader.cache_parts(&found.run, step, key)? else {
+        return Ok(None);
+    };
+    let plan = crate::name::PlanId::parse(&record.run.plan);
+    let earlier = match plan {
+        Ok(plan) if !hit => reader.last_cache_parts(&plan, step, key, &found.run)?,
+        _ => None,
+    };
+    Ok(Some(CacheStory {
+        hit,
+        changes: earlier
+            .as_ref()
+            .map(|(_, old)| differences(old, &parts))
+            .unwrap_or_default(),
+        against: earlier.map(|(run, _)| run),
+    }))
+}

@@ -1,0 +1,119 @@
+use std::collections::BTreeMap;
+use std::io::IsTerminal;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::{Exit, Failure};
+use crate::digest::Digest;
+use crate::name::RunId;
+use crate::time::{Clock, FixedClock, Moment, SystemClock};
+
+/// The width of lines where nobody says it.
+const WIDTH: usize = 100;
+
+/// Everything that `wf` takes from its surroundings, read once.
+///
+/// `WF_NOW` (an instant) stops the clock and `WF_SEED` decides the ids of runs, so that a
+/// recorded session reads the same every time. Both are for tests.
+#[derive(Clone)]
+pub struct Env {
+    vars: BTreeMap<String, String>,
+    cwd: PathBuf,
+    clock: Arc<dyn Clock>,
+    /// Whether somebody can be asked.
+    pub asks: bool,
+    /// Whether standard output is a terminal.
+    pub terminal: bool,
+    /// The width and height of the terminal.
+    pub size: (usize, usize),
+}
+
+impl Env {
+    /// Reads the surroundings.
+    pub fn read() -> Result<Self, Failure> {
+        let text = |(name, value): (std::ffi::OsString, std::ffi::OsString)| {
+            Some((name.into_string().ok()?, value.into_string().ok()?))
+        };
+        let vars: BTreeMap<String, String> = std::env::vars_os().filter_map(text).collect();
+        let cwd = std::env::current_dir().map_err(|error| {
+            Failure::new(
+                Exit::Usage,
+                format!("the current folder cannot be used: {error}"),
+            )
+        })?;
+        let terminal = std::io::stdout().is_terminal();
+        Ok(Self {
+            clock: clock(vars.get("WF_NOW"))?,
+            asks: std::io::stdin().is_terminal() && std::io::stderr().is_terminal(),
+            terminal,
+            size: size(vars.get("COLUMNS"), terminal),
+            vars,
+            cwd,
+        })
+    }
+
+    /// A variable; `None` if it is not set, not text, or empty.
+    pub fn var(&self, name: &str) -> Option<&str> {
+        let value = self.vars.get(name).map(String::as_str);
+        value.filter(|value| !value.is_empty())
+    }
+
+    /// All variables that are text, except those that are for tests of `wf` itself.
+    pub fn host(&self) -> BTreeMap<String, String> {
+        self.vars.clone()
+    }
+
+    /// The current folder.
+    pub fn cwd(&self) -> &Path {
+        &self.cwd
+    }
+
+    /// The clock.
+    pub fn clock(&self) -> Arc<dyn Clock> {
+        Arc::clone(&self.clock)
+    }
+
+    /// The instant it is now.
+    pub fn now(&self) -> Moment {
+        self.clock.now()
+    }
+
+    /// Whether this is a job of GitHub Actions.
+    pub fn in_actions(&self) -> bool {
+        self.var("GITHUB_ACTIONS") == Some("true")
+    }
+
+    /// An id for a new run.
+    pub fn new_run(&self) -> Result<RunId, Failure> {
+        let mut bytes = [0; 16];
+        if let Some(seed) = self.var("WF_SEED") {
+            let digest = Digest::of(seed.as_bytes());
+            bytes.copy_from_slice(digest.bytes().split_at(16).0);
+        } else if let Err(error) = getrandom::fill(&mut bytes) {
+            let message = format!("the system gives no random bytes: {error}");
+            return Err(Failure::new(Exit::State, message));
+        }
+        Ok(RunId::from_bytes(bytes))
+    }
+}
+
+fn clock(fixed: Option<&String>) -> Result<Arc<dyn Clock>, Failure> {
+    let Some(text) = fixed else {
+        return Ok(Arc::new(SystemClock));
+    };
+    match Moment::parse(text) {
+        Ok(moment) => Ok(Arc::new(FixedClock(moment))),
+        Err(error) => Err(Failure::new(Exit::Usage, format!("WF_NOW: {error}"))),
+    }
+}
+
+fn size(columns: Option<&String>, terminal: bool) -> (usize, usize) {
+    let seen = terminal
+        .then(|| rustix::termios::tcgetwinsize(std::io::stdout()).ok())
+        .flatten()
+        .map(|size| (usize::from(size.ws_col), usize::from(size.ws_row)))
+        .filter(|(columns, rows)| *columns > 0 && *rows > 0);
+    let told = columns.and_then(|columns| columns.parse().ok());
+    let (width, height) = seen.unwrap_or((WIDTH, 24));
+    (told.unwrap_or(width).clamp(20, 400), height)
+}

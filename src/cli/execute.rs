@@ -1,0 +1,150 @@
+use std::fs::{self, OpenOptions};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use clap::Args;
+
+use super::load::Ready;
+use super::{Exit, Failure, Ui, load_record, normal, relative};
+use crate::config;
+use crate::engine::{EngineError, Finished, Ground, Observer, Session};
+use crate::machine::Outcome;
+use crate::report::follow::{Actions, JsonLines, Live, Plain, Screen, Several, Volume};
+use crate::report::record::{Record, junit, summary};
+use crate::store::{Durability, Reader, Retention, Store};
+
+/// How a run is told, and to whom.
+#[derive(Args, Clone, Debug, Default)]
+pub struct Telling {
+    /// Write every event as a line of JSON
+    #[arg(long)]
+    pub json: bool,
+    /// Write a JUnit report
+    #[arg(long, value_name = "FILE")]
+    pub junit: Option<PathBuf>,
+    /// Write a JSON report
+    #[arg(long, value_name = "FILE")]
+    pub report: Option<PathBuf>,
+}
+
+/// Opens what a run needs.
+pub fn session(ui: &Ui, ready: &Ready, telling: &Telling) -> Result<Arc<Session>, Failure> {
+    let store = Store::open(&ready.workspace.state, durability(ready), ui.env.clock())?;
+    Ok(Session::new(Ground {
+        store,
+        clock: ui.env.clock(),
+        root: ready.workspace.root.clone(),
+        host: ui.env.host(),
+        pass: ready.config.env_pass.clone(),
+        log_limit: ready.config.logs.max_bytes,
+        observer: observer(ui, ready, telling),
+    }))
+}
+
+fn durability(ready: &Ready) -> Durability {
+    match ready.config.durability {
+        config::Durability::Full => Durability::Full,
+        config::Durability::Normal => Durability::Normal,
+    }
+}
+
+fn observer(ui: &Ui, ready: &Ready, telling: &Telling) -> Box<dyn Observer + Send> {
+    let mut all = Several::default();
+    if telling.json {
+        all.add(JsonLines::new(std::io::stdout()));
+    } else if is_live(ui) {
+        let (width, height) = ui.env.size;
+        let screen = Screen {
+            width,
+            height,
+            color: ui.colors(),
+            steps: ready.plan.steps().len(),
+        };
+        all.add(Live::new(
+            std::io::stdout(),
+            screen,
+            ui.volume,
+            ui.env.clock(),
+        ));
+    } else {
+        all.add(Plain::new(ui.out(), ui.volume));
+    }
+    if ui.env.in_actions() {
+        all.add(Actions::new(std::io::stderr(), ready.path.clone()));
+    }
+    Box::new(all)
+}
+
+fn is_live(ui: &Ui) -> bool {
+    let watched = ui.env.terminal && ui.volume != Volume::Quiet;
+    watched && ui.env.var("CI").is_none() && ui.env.var("TERM") != Some("dumb")
+}
+
+/// Writes what was asked for about a run that ended, and says how it went.
+pub fn finish(
+    ui: &Ui,
+    ready: &Ready,
+    finished: Result<Finished, EngineError>,
+    telling: &Telling,
+) -> Result<Exit, Failure> {
+    let finished = finished?;
+    let wants_summary = ui.env.in_actions() && ui.env.var("GITHUB_STEP_SUMMARY").is_some();
+    if telling.junit.is_some() || telling.report.is_some() || wants_summary {
+        let reader = Reader::open(&ready.workspace.state)?;
+        write_reports(ui, &load_record(&reader, &finished.run)?, telling)?;
+    }
+    Ok(match finished.outcome {
+        Outcome::Succeeded => Exit::Ok,
+        Outcome::Failed => Exit::RunFailed,
+        Outcome::Cancelled => Exit::Interrupted,
+    })
+}
+
+/// Forgets the runs that the configuration keeps no longer.
+pub fn prune(ui: &Ui, session: &Session, ready: &Ready) -> Result<(), Failure> {
+    let keep = Retention {
+        max_age: ready.config.retention.max_age,
+        max_runs: ready.config.retention.max_runs.map(|runs| runs as usize),
+    };
+    if keep.max_age.is_some() || keep.max_runs.is_some() {
+        session.store.prune(keep, ui.env.now())?;
+    }
+    Ok(())
+}
+
+fn write_reports(ui: &Ui, record: &Record, telling: &Telling) -> Result<(), Failure> {
+    if let Some(path) = &telling.junit {
+        write(ui, path, &junit(record))?;
+    }
+    if let Some(path) = &telling.report {
+        write(ui, path, &record.json())?;
+    }
+    match ui.env.var("GITHUB_STEP_SUMMARY") {
+        Some(path) if ui.env.in_actions() => append(path.as_ref(), &summary(record)),
+        _ => Ok(()),
+    }
+}
+
+fn write(ui: &Ui, path: &Path, text: &str) -> Result<(), Failure> {
+    let path = normal(&ui.env.cwd().join(path));
+    let made = path.parent().map_or(Ok(()), fs::create_dir_all);
+    made.and_then(|()| fs::write(&path, text)).map_err(|error| {
+        let shown = relative(&path, ui.env.cwd());
+        Failure::new(
+            Exit::Usage,
+            format!("cannot write the report {shown}: {error}"),
+        )
+    })
+}
+
+fn append(path: &Path, text: &str) -> Result<(), Failure> {
+    let file = OpenOptions::new().append(true).create(true).open(path);
+    let written = file.and_then(|mut file| file.write_all(text.as_bytes()));
+    written.map_err(|error| {
+        Failure::new(
+            Exit::Usage,
+            format!("cannot write the step summary: {error}"),
+        )
+    })
+}

@@ -1,0 +1,222 @@
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+
+use super::workspace::CONFIG;
+use super::{Exit, Failure, Ui, Workspace, normal, relative};
+use crate::config::{self, Config};
+use crate::diag::{Code, Diagnostic, Severity};
+use crate::model::Plan;
+use crate::name::RunId;
+use crate::report::follow::Volume;
+use crate::report::mistakes::{Checked, annotations, summary, text};
+use crate::source::{Source, Span, Spanned};
+use crate::spec::{self, Disk, Files, Loaded, Memory, NotLowered, Unreadable};
+use crate::store::Reader;
+
+/// A plan that may run, and where.
+pub struct Ready {
+    /// The plan.
+    pub plan: Arc<Plan>,
+    /// Its path, relative to the workspace.
+    pub path: String,
+    /// The texts it was made of: its own first, the configuration last.
+    pub sources: Vec<(String, String)>,
+    /// What holds in the workspace.
+    pub config: Config,
+    /// Where it runs.
+    pub workspace: Workspace,
+}
+
+/// Loads a plan by its path. What is wrong with it has been said when this fails.
+pub fn plan(ui: &Ui, path: &Path, jobs: Option<u32>) -> Result<Ready, Failure> {
+    let path = normal(&ui.env.cwd().join(path));
+    let shown = relative(&path, ui.env.cwd());
+    if !path.exists() {
+        let failure = Failure::new(Exit::Usage, format!("there is no file {shown}"));
+        return Err(failure.hint("`wf init` makes a first plan"));
+    }
+    if path.is_dir() {
+        let failure = Failure::new(Exit::Usage, format!("{shown} is a folder, not a plan"));
+        return Err(failure.hint(format!("`wf check {shown}` checks the plans in it")));
+    }
+    let dir = path.parent().unwrap_or(&path);
+    let workspace = ui.workspace_of(dir);
+    let name = workspace.name(&path);
+    let files = Disk::new(&workspace.root);
+    ready(ui, &files, workspace, name, jobs)
+}
+
+/// Loads a plan from given files of a workspace.
+pub fn ready(
+    ui: &Ui,
+    files: &dyn Files,
+    workspace: Workspace,
+    path: String,
+    jobs: Option<u32>,
+) -> Result<Ready, Failure> {
+    let (config, written) = configuration(ui, files, &workspace)?;
+    let mut loaded = checked(files, &path);
+    let wrong = by_file(ui, &workspace, &loaded);
+    say(ui, &wrong);
+    if loaded.has_errors() {
+        return Err(Failure::silent(Exit::Invalid));
+    }
+    limit(&mut loaded, jobs);
+    let text = |source: &Source| (source.path().to_owned(), source.text().to_owned());
+    let mut sources: Vec<(String, String)> = loaded.sources.iter().map(text).collect();
+    sources.extend(written.as_ref().map(text));
+    Ok(Ready {
+        plan: lower(&loaded, &config)?,
+        path,
+        sources,
+        config,
+        workspace,
+    })
+}
+
+/// The plan that a run was recorded with.
+pub fn recorded(ui: &Ui, reader: &Reader, run: &RunId) -> Result<Arc<Plan>, Failure> {
+    Ok(snapshot(ui, reader, run)?.plan)
+}
+
+/// The plan that a run was recorded with, and what held in the workspace then.
+pub fn snapshot(ui: &Ui, reader: &Reader, run: &RunId) -> Result<Ready, Failure> {
+    // A nested run has its text from the run that it is part of.
+    let path = reader.run(run)?.path;
+    let mut top = run.clone();
+    while let Some((above, _)) = reader.run(&top)?.parent {
+        top = above;
+    }
+    let sources = reader.sources(&top)?;
+    if sources.iter().all(|(own, _)| *own != path) {
+        let message = format!("run {} was recorded without its plan", run.short());
+        return Err(Failure::new(Exit::State, message));
+    }
+    let jobs = reader
+        .config(&top)?
+        .get("max_parallel")
+        .and_then(serde_json::Value::as_u64);
+    let jobs = jobs.and_then(|jobs| u32::try_from(jobs).ok());
+    let texts = sources
+        .into_iter()
+        .map(|(path, text)| (path, text.into_bytes()));
+    let files = Memory(texts.collect::<BTreeMap<_, _>>());
+    ready(ui, &files, ui.workspace(), path, jobs)
+}
+
+/// A file and all that it uses, with everything that is wrong with them.
+pub fn checked(files: &dyn Files, path: &str) -> Loaded {
+    let mut loaded = spec::load(files, path);
+    crate::check::check(&mut loaded);
+    loaded
+}
+
+/// What is wrong, file by file, with paths as seen from the current folder.
+pub fn by_file(ui: &Ui, workspace: &Workspace, loaded: &Loaded) -> Vec<Checked> {
+    let mut files: Vec<Checked> = loaded
+        .sources
+        .iter()
+        .map(|source| Checked {
+            source: seen(ui, workspace, source),
+            diagnostics: Vec::new(),
+        })
+        .collect();
+    for (file, diagnostic) in &loaded.diagnostics {
+        if let Some(checked) = files.get_mut(*file) {
+            checked.diagnostics.push(diagnostic.clone());
+        }
+    }
+    files
+}
+
+/// A text under its path as seen from the current folder.
+fn seen(ui: &Ui, workspace: &Workspace, source: &Source) -> Source {
+    let path = relative(&workspace.root.join(source.path()), ui.env.cwd());
+    Source::new(path, source.text())
+}
+
+/// The configuration of a workspace with everything that is wrong with it; `None` if there is
+/// none.
+pub fn read_config(files: &dyn Files, shown: &str) -> Option<(Config, Checked)> {
+    let wrong = |code, message: String| {
+        let checked = Checked {
+            source: Source::new(shown, ""),
+            diagnostics: vec![Diagnostic::new(code, Span::default(), message)],
+        };
+        Some((Config::default(), checked))
+    };
+    let text = match files.read(CONFIG).map(String::from_utf8) {
+        Ok(Ok(text)) => text,
+        Err(Unreadable::Missing) => return None,
+        Ok(Err(_)) => return wrong(Code::FileNotText, "the file is not UTF-8 text".into()),
+        Err(error) => return wrong(Code::FileUnreadable, error.to_string()),
+    };
+    let source = Source::new(shown, text);
+    let (config, diagnostics) = config::load(&source);
+    let checked = Checked {
+        source,
+        diagnostics,
+    };
+    Some((config, checked))
+}
+
+/// Tells what is wrong with files, if anything is.
+pub fn say(ui: &Ui, all: &[Checked]) {
+    if all.iter().all(|file| file.diagnostics.is_empty()) {
+        return;
+    }
+    let errors = all
+        .iter()
+        .any(|file| file.count(crate::diag::Severity::Error) > 0);
+    if ui.volume == Volume::Quiet && !errors {
+        return;
+    }
+    let drawn: String = all.iter().map(|file| text(file, ui.env.size.0)).collect();
+    ui.say(&drawn);
+    ui.say(&summary(all));
+    if ui.env.in_actions() {
+        ui.say(&annotations(all));
+    }
+}
+
+/// The configuration of a workspace, and its text under its own name.
+fn configuration(
+    ui: &Ui,
+    files: &dyn Files,
+    workspace: &Workspace,
+) -> Result<(Config, Option<Source>), Failure> {
+    let shown = relative(&workspace.root.join(CONFIG), ui.env.cwd());
+    let Some((config, checked)) = read_config(files, &shown) else {
+        return Ok((Config::default(), None));
+    };
+    say(ui, std::slice::from_ref(&checked));
+    if checked.count(Severity::Error) > 0 {
+        return Err(Failure::silent(Exit::Invalid));
+    }
+    Ok((config, Some(Source::new(CONFIG, checked.source.text()))))
+}
+
+/// Lets a number from the command line replace what the plan says.
+fn limit(loaded: &mut Loaded, jobs: Option<u32>) {
+    let Some(jobs) = jobs else { return };
+    if let Some(Some(plan)) = loaded.plans.first_mut() {
+        let none = spec::ast::Policy {
+            max_parallel: None,
+            on_failure: None,
+            grace: None,
+        };
+        let policy = plan.policy.get_or_insert(none);
+        policy.max_parallel = Some(Spanned::new(jobs, Span::default()));
+    }
+}
+
+fn lower(loaded: &Loaded, config: &Config) -> Result<Arc<Plan>, Failure> {
+    spec::lower(loaded, &config.defaults).map_err(|error| {
+        let exit = match error {
+            NotLowered::Broken => Exit::Invalid,
+            NotLowered::Unsound(_) => Exit::Bug,
+        };
+        Failure::new(exit, error.to_string())
+    })
+}

@@ -1,0 +1,32 @@
+use super::Failure;
+use crate::name::RunId;
+use crate::report::record::{Nested, RECORD_VERSION, Record};
+use crate::store::Reader;
+
+/// How deep nested runs are read; deeper ones cannot be made.
+const DEPTH: usize = 32;
+
+/// Everything that the store knows of a run, and of those nested in it.
+pub fn load_record(reader: &Reader, run: &RunId) -> Result<Record, Failure> {
+    below(reader, run, DEPTH)
+}
+
+fn below(reader: &Reader, run: &RunId, depth: usize) -> Result<Record, Failure> {
+    let mut nested = Vec::new();
+    if depth > 0 {
+        for (child, attempt) in reader.children(run)? {
+            let record = below(reader, &child, depth - 1)?;
+            nested.push(Nested { attempt, record });
+        }
+    }
+    Ok(Record {
+        v: RECORD_VERSION,
+        run: reader.run(run)?,
+        owner: reader.owner(run)?,
+        steps: reader.steps(run)?,
+        attempts: reader.attempts(run)?,
+        checks: reader.checks(run)?,
+        artifacts: reader.artifacts(run)?,
+        nested,
+    })
+}

@@ -1,0 +1,125 @@
+//! Whether a step means the same in two versions of a plan.
+
+use serde_json::{Value, json};
+
+use crate::expr::{Expr, Template};
+use crate::model::{
+    Cache, Check, EnvVar, Fan, Http, Plan, Probe, Script, SecretSource, Step, Wait, Work,
+};
+
+/// Whether a step of `now` means what the step of that name meant in `before`, so that its
+/// result may be taken over.
+pub fn unchanged(before: &Plan, now: &Plan, step: &Step) -> bool {
+    let old = before.find(step.id.as_str()).map(|ix| before.step(ix));
+    old.is_some_and(|old| meaning(before, old) == meaning(now, step))
+}
+
+/// Everything of a step that bears on its result, without the places where it is written.
+fn meaning(plan: &Plan, step: &Step) -> Value {
+    let needs = step.depends_on.iter().map(|ix| plan.step(*ix).id.as_str());
+    json!({
+        "needs": needs.collect::<Vec<_>>(),
+        "when": step.when.as_ref().map(Expr::source),
+        "fan": fan(&step.fan),
+        "work": work(&step.work),
+        "env": [env(&plan.parts().env), env(&step.env)],
+        "secrets": secrets(plan),
+        "cwd": step.cwd,
+        "verify": step.verify.iter().map(check).collect::<Vec<_>>(),
+        "outputs": step.outputs.iter().map(|o| json!([o.name, o.schema.text()])).collect::<Vec<_>>(),
+        "artifacts": step.artifacts,
+        "cache": step.cache.as_ref().map(|Cache { inputs, outputs }| json!([inputs, outputs])),
+    })
+}
+
+fn fan(fan: &Fan) -> Value {
+    match fan {
+        Fan::Once => Value::Null,
+        Fan::Each(list) => json!({ "each": list.source() }),
+        Fan::List(items) => json!({ "list": items }),
+        Fan::Matrix(cells) => json!({ "matrix": cells }),
+    }
+}
+
+fn work(work: &Work) -> Value {
+    match work {
+        Work::Run(script) => json!({ "run": self::script(script) }),
+        Work::Exec(words) => {
+            json!({ "exec": words.iter().map(Template::source).collect::<Vec<_>>() })
+        }
+        Work::Http(http) => json!({ "http": self::http(http) }),
+        Work::Uses(uses) => {
+            let with = uses
+                .with
+                .iter()
+                .map(|(name, value)| json!([name, value.source()]));
+            let steps = uses
+                .plan
+                .steps()
+                .iter()
+                .map(|step| json!([step.id, meaning(&uses.plan, step)]));
+            json!({
+                "uses": uses.path,
+                "with": with.collect::<Vec<_>>(),
+                "steps": steps.collect::<Vec<_>>(),
+                "verify": uses.plan.parts().verify.iter().map(check).collect::<Vec<_>>(),
+            })
+        }
+        Work::Wait(Wait::For(time)) => json!({ "for": time.as_millis().to_string() }),
+        Work::Wait(Wait::Until(at)) => json!({ "until": at }),
+        Work::Wait(Wait::File(path)) => json!({ "file": path.source() }),
+    }
+}
+
+fn script(script: &Script) -> Value {
+    json!([script.shell, script.text])
+}
+
+fn http(http: &Http) -> Value {
+    let headers = http
+        .headers
+        .iter()
+        .map(|(name, value)| json!([name, value.source()]));
+    json!({
+        "method": http.method,
+        "url": http.url.source(),
+        "headers": headers.collect::<Vec<_>>(),
+        "body": http.body.as_ref().map(Template::source),
+        "expect": http.expect,
+        "outputs": http.outputs,
+    })
+}
+
+fn env(vars: &[EnvVar]) -> Value {
+    vars.iter()
+        .map(|var| json!([var.name, var.value.source()]))
+        .collect()
+}
+
+fn secrets(plan: &Plan) -> Value {
+    let source = |source: &SecretSource| match source {
+        SecretSource::Env(name) => json!({ "env": name }),
+        SecretSource::File(path) => json!({ "file": path }),
+        SecretSource::Command(words) => json!({ "command": words }),
+    };
+    let secrets = plan.parts().secrets.iter();
+    secrets
+        .map(|secret| json!([secret.name, source(&secret.source)]))
+        .collect()
+}
+
+fn check(check: &Check) -> Value {
+    let probe = check.probe.as_ref().map(|probe| match probe {
+        Probe::Run(script) => json!({ "run": self::script(script) }),
+        Probe::Exec(words) => {
+            json!({ "exec": words.iter().map(Template::source).collect::<Vec<_>>() })
+        }
+    });
+    json!([
+        check.name,
+        probe,
+        format!("{:?}", check.expect),
+        env(&check.env),
+        check.cwd
+    ])
+}

@@ -1,0 +1,76 @@
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use super::args::{Cli, Command};
+use super::failure::REPORT;
+use super::{Env, Exit, Failure, Ui, commands};
+
+/// Does what a command line asks for; this is the whole program.
+pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
+    own_up();
+    let cli = match Cli::try_parse_from(args) {
+        Ok(cli) => cli,
+        Err(asked) => return answer(&asked),
+    };
+    let env = match Env::read() {
+        Ok(env) => env,
+        Err(failure) => return refused(&failure),
+    };
+    let ui = Ui::new(env, &cli.global);
+    // A mistake in `wf` unwinds to here and is told by the hook.
+    let done = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| run(&ui, &cli.command)));
+    match done {
+        Ok(Ok(exit)) => exit.into(),
+        Ok(Err(failure)) => {
+            ui.say(&failure.render());
+            failure.exit.into()
+        }
+        Err(_) => Exit::Bug.into(),
+    }
+}
+
+fn run(ui: &Ui, command: &Command) -> Result<Exit, Failure> {
+    match command {
+        Command::Init(args) => commands::init::run(ui, args),
+        Command::Check(args) => commands::check::run(ui, args),
+        Command::Run(args) => commands::run::run(ui, args),
+        Command::Resume(args) => commands::resume::run(ui, args),
+        Command::Retry(args) => commands::retry::run(ui, args),
+        Command::Cancel(args) => commands::cancel::run(ui, args),
+        Command::Runs(args) => commands::runs::run(ui, args),
+        Command::Show(args) => commands::show::run(ui, args),
+        Command::Logs(args) => commands::logs::run(ui, args),
+        Command::Why(args) => commands::why::run(ui, args),
+        Command::Graph(args) => commands::graph::run(ui, args),
+        Command::Schema(args) => commands::schema::run(ui, args),
+        Command::Doctor(args) => commands::doctor::run(ui, args),
+        Command::Completions(args) => commands::completions::run(ui, args),
+    }
+}
+
+/// Help and versions are answers, everything else is a wrong command line.
+fn answer(asked: &clap::Error) -> ExitCode {
+    let _ = asked.print();
+    if asked.use_stderr() {
+        Exit::Usage
+    } else {
+        Exit::Ok
+    }
+    .into()
+}
+
+fn refused(failure: &Failure) -> ExitCode {
+    anstream::eprint!("{}", failure.render());
+    failure.exit.into()
+}
+
+/// Makes a panic say that it is a mistake in `wf`, and what to do about it.
+fn own_up() {
+    let before = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |panic| {
+        before(panic);
+        anstream::eprintln!("wf made a mistake, and your run's record is safe: {REPORT}");
+    }));
+}

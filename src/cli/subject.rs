@@ -1,0 +1,118 @@
+use std::str::FromStr;
+
+use crate::name::Name;
+
+/// A step as a person names it: `build`, `fetch[2]`, `fetch[eu]#3`, `all/docs[2]/build`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Subject {
+    /// The places of nested runs above it, outermost first.
+    pub above: Vec<Spot>,
+    /// The place itself.
+    pub spot: Spot,
+    /// Which attempt; `None`: the last.
+    pub attempt: Option<u32>,
+}
+
+/// A place as a person names it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Spot {
+    /// The step.
+    pub step: Name,
+    /// The item, by its number or its key.
+    pub item: Option<String>,
+}
+
+/// A text names no step.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("a step is named like build, fetch[2], fetch[eu]#3 or outer/inner, not `{0}`")]
+pub struct BadSubject(String);
+
+impl FromStr for Subject {
+    type Err = BadSubject;
+
+    fn from_str(text: &str) -> Result<Self, BadSubject> {
+        parse(text).ok_or_else(|| BadSubject(text.to_owned()))
+    }
+}
+
+fn parse(text: &str) -> Option<Subject> {
+    let (path, attempt) = match text.rsplit_once('#') {
+        Some((path, number)) => (path, Some(number.parse().ok().filter(|n| *n > 0)?)),
+        None => (text, None),
+    };
+    let mut spots = Vec::new();
+    let mut rest = path;
+    loop {
+        let (spot, after) = spot(rest)?;
+        spots.push(spot);
+        match after.strip_prefix('/') {
+            Some(next) => rest = next,
+            None if after.is_empty() => break,
+            None => return None,
+        }
+    }
+    let spot = spots.pop()?;
+    Some(Subject {
+        above: spots,
+        spot,
+        attempt,
+    })
+}
+
+/// The first place of a text, and what follows it.
+fn spot(text: &str) -> Option<(Spot, &str)> {
+    let end = text.find(['[', '/']).unwrap_or(text.len());
+    let (step, mut after) = text.split_at_checked(end)?;
+    let step = Name::parse(step).ok()?;
+    let mut item = None;
+    if let Some(inner) = after.strip_prefix('[') {
+        let (key, rest) = inner.split_once(']')?;
+        item = Some(key.to_owned());
+        after = rest;
+    }
+    Some((Spot { step, item }, after))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Spot, Subject};
+    use crate::name::Name;
+
+    fn spot(step: &str, item: Option<&str>) -> Spot {
+        Spot {
+            step: Name::parse(step).unwrap(),
+            item: item.map(str::to_owned),
+        }
+    }
+
+    #[test]
+    fn steps_are_named_as_they_are_shown() {
+        for (text, above, own, attempt) in [
+            ("build", vec![], spot("build", None), None),
+            ("fetch[2]", vec![], spot("fetch", Some("2")), None),
+            ("fetch[a/b]#3", vec![], spot("fetch", Some("a/b")), Some(3)),
+            (
+                "all/docs[1]/build#2",
+                vec![spot("all", None), spot("docs", Some("1"))],
+                spot("build", None),
+                Some(2),
+            ),
+        ] {
+            let expected = Subject {
+                above,
+                spot: own,
+                attempt,
+            };
+            assert_eq!(text.parse(), Ok(expected), "{text}");
+        }
+    }
+
+    #[test]
+    fn other_texts_name_nothing() {
+        for text in [
+            "", "Build", "a#0", "a#x", "a[1", "a/", "/a", "a[1]b", "a#1#2",
+        ] {
+            assert!(text.parse::<Subject>().is_err(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,125 @@
+use clap::Args;
+
+use super::{Exit, Failure, Spot, Subject};
+use crate::machine::Place;
+use crate::name::RunId;
+use crate::store::Reader;
+
+/// A run: by the beginning of its id, or the last one.
+#[derive(Args, Clone, Debug)]
+pub struct RunArg {
+    /// The run, by as much of its id as is unique
+    #[arg(value_name = "RUN", required_unless_present = "last")]
+    run: Option<String>,
+    /// The latest run
+    #[arg(long, conflicts_with = "run")]
+    last: bool,
+}
+
+/// A run and perhaps a step of it.
+#[derive(Args, Clone, Debug)]
+pub struct StepArg {
+    /// The run, by as much of its id as is unique (not with --last), and the step: `build`,
+    /// `fetch[2]`, `fetch[eu]#3` or `outer/inner`
+    #[arg(value_names = ["RUN", "STEP"], num_args = 0..=2)]
+    names: Vec<String>,
+    /// The latest run
+    #[arg(long)]
+    last: bool,
+}
+
+/// A step of a run, found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Found {
+    /// The run that the step belongs to; a nested one if it was named so.
+    pub run: RunId,
+    /// The step or item.
+    pub place: Place,
+    /// Which attempt, if one was named.
+    pub attempt: Option<u32>,
+}
+
+impl RunArg {
+    /// The run that is meant.
+    pub fn resolve(&self, reader: &Reader) -> Result<RunId, Failure> {
+        named(self.run.as_deref(), reader)
+    }
+}
+
+impl StepArg {
+    /// The run that is meant, and the step as named.
+    pub fn resolve(&self, reader: &Reader) -> Result<(RunId, Option<Subject>), Failure> {
+        let (run, step) = match (self.last, self.names.as_slice()) {
+            (true, []) => (None, None),
+            (true, [step]) => (None, Some(step)),
+            (false, [run]) => (Some(run.as_str()), None),
+            (false, [run, step]) => (Some(run.as_str()), Some(step)),
+            (true, _) => return Err(usage("--last stands in place of RUN; give one of them")),
+            (false, _) => return Err(usage("which run? give the beginning of its id, or --last")),
+        };
+        let subject = step.map(|step| step.parse::<Subject>()).transpose();
+        let subject = subject.map_err(|error| usage(&error.to_string()))?;
+        Ok((named(run, reader)?, subject))
+    }
+}
+
+fn usage(message: &str) -> Failure {
+    Failure::new(Exit::Usage, message)
+}
+
+fn named(prefix: Option<&str>, reader: &Reader) -> Result<RunId, Failure> {
+    match prefix {
+        Some(prefix) => Ok(reader.find_run(prefix)?),
+        None => Ok(reader.last_run()?),
+    }
+}
+
+/// Finds a step below a run, in nested runs where it is named so.
+pub fn find(run: RunId, subject: &Subject, reader: &Reader) -> Result<Found, Failure> {
+    let mut run = run;
+    for spot in &subject.above {
+        run = nested(&run, &place(&run, spot, reader)?, reader)?;
+    }
+    Ok(Found {
+        place: place(&run, &subject.spot, reader)?,
+        run,
+        attempt: subject.attempt,
+    })
+}
+
+/// The last run nested in a place.
+fn nested(run: &RunId, place: &Place, reader: &Reader) -> Result<RunId, Failure> {
+    let name = place.to_string();
+    let of = |attempt: &str| {
+        attempt
+            .rsplit_once('#')
+            .is_some_and(|(place, _)| place == name)
+    };
+    let children = reader.children(run)?;
+    let found = children.into_iter().rfind(|(_, attempt)| of(attempt));
+    let none = || {
+        usage(&format!(
+            "no run is nested in `{name}` of run {}",
+            run.short()
+        ))
+    };
+    found.map(|(child, _)| child).ok_or_else(none)
+}
+
+/// A place by its step and the number or key of its item.
+fn place(run: &RunId, spot: &Spot, reader: &Reader) -> Result<Place, Failure> {
+    let Some(item) = &spot.item else {
+        return Ok(Place::of(&spot.step));
+    };
+    let steps = reader.steps(run)?;
+    let own = steps.iter().filter(|row| row.step == spot.step);
+    let by_key = own
+        .filter(|row| row.item_key.as_ref() == Some(item))
+        .find_map(|row| row.item);
+    let found = item.parse().ok().or(by_key);
+    let none = || usage(&format!("`{}` has no item `{item}`", spot.step));
+    Ok(Place {
+        step: spot.step.clone(),
+        item: Some(found.ok_or_else(none)?),
+    })
+}

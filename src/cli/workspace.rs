@@ -1,0 +1,105 @@
+use std::path::{Component, Path, PathBuf};
+
+/// The folder that runs work in, and where their state is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Workspace {
+    /// Its root: absolute.
+    pub root: PathBuf,
+    /// The state folder: absolute.
+    pub state: PathBuf,
+}
+
+/// The file that marks a workspace.
+pub const CONFIG: &str = "wf.yaml";
+
+impl Workspace {
+    /// The workspace of a folder: the nearest folder upwards with a `wf.yaml`, else the git top
+    /// level, else the folder itself.
+    pub fn find(from: &Path, state: Option<&Path>, cwd: &Path) -> Self {
+        let holds = |name: &'static str| from.ancestors().find(move |dir| dir.join(name).exists());
+        let root = holds(CONFIG).or_else(|| holds(".git")).unwrap_or(from);
+        let state = match state {
+            Some(state) => normal(&cwd.join(state)),
+            None => root.join(".wf"),
+        };
+        Self {
+            root: root.to_path_buf(),
+            state,
+        }
+    }
+
+    /// A path as specs and records name it: relative to the root, with `/`.
+    pub fn name(&self, path: &Path) -> String {
+        relative(path, &self.root)
+    }
+}
+
+/// A path as seen from a folder: relative if it is below it or near it, else as it is.
+pub fn relative(path: &Path, from: &Path) -> String {
+    let mut up = PathBuf::new();
+    for base in from.ancestors().take(4) {
+        if base.parent().is_none() && base != from {
+            break;
+        }
+        if let Ok(rest) = path.strip_prefix(base) {
+            let whole = up.join(rest);
+            let empty = whole.as_os_str().is_empty();
+            return if empty {
+                ".".into()
+            } else {
+                whole.display().to_string()
+            };
+        }
+        up.push("..");
+    }
+    path.display().to_string()
+}
+
+/// A path without `.` and, as far as they can be resolved by name, `..`.
+pub fn normal(path: &Path) -> PathBuf {
+    let mut normal = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::CurDir => {}
+            Component::ParentDir if normal.file_name().is_some() => {
+                normal.pop();
+            }
+            other => normal.push(other),
+        }
+    }
+    normal
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Workspace, normal, relative};
+    use std::path::Path;
+
+    #[test]
+    fn the_nearest_mark_wins() {
+        let dir = tempfile::tempdir().unwrap();
+        let at = |path: &str| dir.path().join(path);
+        std::fs::create_dir_all(at("repo/.git")).unwrap();
+        std::fs::create_dir_all(at("repo/sub/deep")).unwrap();
+        let root = |from: &str| Workspace::find(&at(from), None, dir.path()).root;
+        assert_eq!(root("repo/sub/deep"), at("repo"));
+        std::fs::write(at("repo/sub/wf.yaml"), "").unwrap();
+        assert_eq!(root("repo/sub/deep"), at("repo/sub"));
+        let elsewhere = Workspace::find(&at("repo"), Some(Path::new("../s")), &at("repo"));
+        assert_eq!(elsewhere.state, at("s"));
+    }
+
+    #[test]
+    fn paths_are_seen_from_where_one_stands() {
+        for (path, from, expected) in [
+            ("/a/b/c.md", "/a/b", "c.md"),
+            ("/a/c.md", "/a/b", "../c.md"),
+            ("/a", "/a", "."),
+            ("/x/y.md", "/a/b", "/x/y.md"),
+        ] {
+            assert_eq!(relative(Path::new(path), Path::new(from)), expected);
+        }
+        assert_eq!(normal(Path::new("/a/./b/../c")), Path::new("/a/c"));
+        assert_eq!(normal(Path::new("/../a")), Path::new("/../a"));
+    }
+}

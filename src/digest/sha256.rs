@@ -1,0 +1,136 @@
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use sha2::{Digest as _, Sha256};
+
+/// The SHA-256 of some bytes, written as 64 lower-case hexadecimal digits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Digest([u8; 32]);
+
+impl Digest {
+    /// Digests bytes at hand.
+    pub fn of(bytes: &[u8]) -> Self {
+        Self(Sha256::digest(bytes).into())
+    }
+
+    /// Digests parts one after the other, each preceded by its length, so that no two lists of
+    /// parts share a digest by joining differently.
+    pub fn of_parts<'a>(parts: impl IntoIterator<Item = &'a [u8]>) -> Self {
+        let mut hasher = Sha256::new();
+        for part in parts {
+            hasher.update((part.len() as u64).to_be_bytes());
+            hasher.update(part);
+        }
+        Self(hasher.finalize().into())
+    }
+
+    /// Digests what a reader gives, in bounded memory.
+    pub fn of_reader(mut reader: impl std::io::Read) -> std::io::Result<Self> {
+        let mut hasher = Sha256::new();
+        let mut buffer = vec![0; 64 * 1024];
+        loop {
+            match reader.read(&mut buffer)? {
+                0 => return Ok(Self(hasher.finalize().into())),
+                n => hasher.update(buffer.get(..n).unwrap_or(&[])),
+            }
+        }
+    }
+
+    /// The 32 bytes.
+    pub fn bytes(&self) -> &[u8; 32] {
+        &self.0
+    }
+
+    /// The first twelve digits, enough to tell two apart by eye.
+    pub fn short(&self) -> String {
+        self.to_string().chars().take(12).collect()
+    }
+}
+
+impl From<[u8; 32]> for Digest {
+    fn from(bytes: [u8; 32]) -> Self {
+        Self(bytes)
+    }
+}
+
+impl fmt::Display for Digest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+    }
+}
+
+/// A text is not a digest.
+#[derive(Debug, thiserror::Error)]
+#[error("a digest is 64 hexadecimal digits")]
+pub struct NotADigest;
+
+impl FromStr for Digest {
+    type Err = NotADigest;
+
+    fn from_str(text: &str) -> Result<Self, NotADigest> {
+        let mut bytes = [0; 32];
+        if text.len() != 64 || !text.is_ascii() {
+            return Err(NotADigest);
+        }
+        for (at, byte) in bytes.iter_mut().enumerate() {
+            let pair = text.get(2 * at..2 * at + 2).ok_or(NotADigest)?;
+            *byte = u8::from_str_radix(pair, 16).map_err(|_| NotADigest)?;
+        }
+        Ok(Self(bytes))
+    }
+}
+
+impl Serialize for Digest {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for Digest {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        text.parse().map_err(serde::de::Error::custom)
+    }
+}
+
+impl schemars::JsonSchema for Digest {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Digest".into()
+    }
+
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        schemars::json_schema!({ "type": "string", "pattern": "^[0-9a-f]{64}$" })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Digest;
+
+    #[test]
+    fn agrees_with_sha256sum() {
+        let empty = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
+        assert_eq!(Digest::of(b"").to_string(), empty);
+        assert_eq!(empty.parse::<Digest>().unwrap(), Digest::of(b""));
+        assert_eq!(Digest::of_reader(&b"abc"[..]).unwrap(), Digest::of(b"abc"));
+    }
+
+    #[test]
+    fn parts_do_not_run_together() {
+        let a = Digest::of_parts([&b"ab"[..], b"c"]);
+        let b = Digest::of_parts([&b"a"[..], b"bc"]);
+        assert_ne!(a, b);
+    }
+
+    #[test]
+    fn refuses_what_is_no_digest() {
+        for text in ["", "e3", &"é".repeat(32), &"g".repeat(64)] {
+            assert!(text.parse::<Digest>().is_err(), "{text}");
+        }
+    }
+}

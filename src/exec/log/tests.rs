@@ -1,0 +1,231 @@
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use proptest::prelude::*;
+
+use super::{Chunk, Follower, Stream, Target, Writer, path, read, tail, target};
+use crate::exec::supervise::Sink as _;
+use crate::machine::{Attempt, Place};
+use crate::mask::Mask;
+use crate::name::Name;
+use crate::time::{FixedClock, Moment};
+
+const NOW: Moment = Moment::from_millis(1_700_000_000_000);
+
+fn writer(path: &Path, limit: u64) -> Writer {
+    let target = Target {
+        path: path.to_path_buf(),
+        limit,
+        mask: Mask::default(),
+        clock: Arc::new(FixedClock(NOW)),
+    };
+    Writer::new(target, None)
+}
+
+fn chunk(stream: Stream, text: &str) -> Chunk {
+    Chunk {
+        stream,
+        at: NOW,
+        bytes: text.into(),
+    }
+}
+
+fn all(path: &Path) -> Vec<Chunk> {
+    read(path).unwrap().map(Result::unwrap).collect()
+}
+
+fn bytes(path: &Path) -> Vec<u8> {
+    all(path)
+        .into_iter()
+        .flat_map(|chunk| chunk.bytes)
+        .collect()
+}
+
+fn temporary() -> (tempfile::TempDir, PathBuf) {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("a.1.log");
+    (dir, path)
+}
+
+#[test]
+fn the_name_tells_the_attempt() {
+    let attempt = |item| Attempt {
+        place: Place {
+            step: Name::parse("build").unwrap(),
+            item,
+        },
+        attempt: 2,
+    };
+    let name = |item| path(Path::new("logs"), &attempt(item));
+    assert_eq!(name(None), Path::new("logs/build.2.log"));
+    assert_eq!(name(Some(7)), Path::new("logs/build.7.2.log"));
+    assert_eq!(target::index(&name(None)), Path::new("logs/build.2.idx"));
+    let [older, newer] = target::ends(&name(Some(7)));
+    assert_eq!(older, Path::new("logs/build.7.2.older.log"));
+    assert_eq!(target::index(&newer), Path::new("logs/build.7.2.newer.idx"));
+}
+
+#[test]
+fn streams_and_times_are_read_back() {
+    let (_dir, path) = temporary();
+    let mut log = writer(&path, 1000);
+    log.take(Stream::Out, b"one\n");
+    log.take(Stream::Out, b"two\nthr");
+    log.take(Stream::Err, b"oops\n");
+    log.take(Stream::Out, b"ee\n");
+    log.take(Stream::Note, b"note\n");
+    assert_eq!(log.finish(), Ok(24));
+    assert_eq!(
+        std::fs::read(&path).unwrap(),
+        b"one\ntwo\noops\nthree\nnote\n"
+    );
+    assert_eq!(
+        all(&path),
+        [
+            chunk(Stream::Out, "one\ntwo\n"),
+            chunk(Stream::Err, "oops\n"),
+            chunk(Stream::Out, "three\n"),
+            chunk(Stream::Note, "note\n"),
+        ]
+    );
+    assert_eq!(tail(&path, 2).unwrap(), "three\nnote");
+}
+
+#[test]
+fn no_log_is_an_empty_log() {
+    let (_dir, path) = temporary();
+    assert_eq!(all(&path), []);
+    assert_eq!(tail(&path, 5).unwrap(), "");
+    assert_eq!(Follower::new(path).more().unwrap(), []);
+}
+
+#[test]
+fn a_follower_sees_everything_once() {
+    let (_dir, path) = temporary();
+    let mut log = writer(&path, 1000);
+    let mut follower = Follower::new(path);
+    assert_eq!(follower.more().unwrap(), []);
+    log.take(Stream::Out, b"one\n");
+    assert!(log.holds());
+    log.quiet();
+    assert!(!log.holds());
+    assert_eq!(follower.more().unwrap(), [chunk(Stream::Out, "one\n")]);
+    assert_eq!(follower.more().unwrap(), []);
+    log.take(Stream::Out, b"two\n");
+    log.take(Stream::Err, b"three\n");
+    log.quiet();
+    let came = [chunk(Stream::Out, "two\n"), chunk(Stream::Err, "three\n")];
+    assert_eq!(follower.more().unwrap(), came);
+    log.take(Stream::Out, b"four");
+    assert_eq!(follower.more().unwrap(), []);
+    log.finish().unwrap();
+    assert_eq!(follower.more().unwrap(), [chunk(Stream::Out, "four")]);
+}
+
+#[test]
+fn the_first_and_the_last_are_kept() {
+    let (_dir, path) = temporary();
+    let mut log = writer(&path, 40);
+    for number in 10..40 {
+        log.take(Stream::Out, format!("{number}\n").as_bytes());
+    }
+    // While it is written, the missing middle is shown as missing.
+    let text = String::from_utf8(bytes(&path)).unwrap();
+    assert!(
+        text.starts_with("10\n11\n") && text.contains("the middle left out"),
+        "{text}"
+    );
+    assert_eq!(tail(&path, 1).unwrap(), "39");
+    log.finish().unwrap();
+    assert_eq!(
+        std::fs::read_to_string(&path).unwrap(),
+        "10\n11\n12\n13\n14\n15\n16\n… 50 bytes left out …\n3\n34\n35\n36\n37\n38\n39\n"
+    );
+    let notes: Vec<Chunk> = all(&path)
+        .into_iter()
+        .filter(|c| c.stream == Stream::Note)
+        .collect();
+    assert_eq!(notes, [chunk(Stream::Note, "\n… 50 bytes left out …\n")]);
+}
+
+#[test]
+fn bytes_that_the_index_does_not_know_are_shown() {
+    let (_dir, path) = temporary();
+    let mut log = writer(&path, 1000);
+    log.take(Stream::Err, b"known\n");
+    log.finish().unwrap();
+    let index = target::index(&path);
+    std::fs::write(&index, &std::fs::read(&index).unwrap()[..7]).unwrap();
+    assert_eq!(bytes(&path), b"known\n");
+    std::fs::remove_file(&index).unwrap();
+    assert_eq!(bytes(&path), b"known\n");
+    std::fs::write(&index, [0xff; 600]).unwrap();
+    assert_eq!(bytes(&path), b"known\n");
+}
+
+#[test]
+fn a_drizzle_has_a_small_index() {
+    let (_dir, path) = temporary();
+    let mut log = writer(&path, 64_000);
+    for _ in 0..10_000 {
+        log.take(Stream::Out, b"\n");
+        log.take(Stream::Err, b"\n");
+    }
+    log.finish().unwrap();
+    let size = std::fs::metadata(target::index(&path)).unwrap().len();
+    assert!(size <= 12 * (4096 + 64_000 / 64), "{size}");
+    assert_eq!(bytes(&path).len(), 20_000);
+}
+
+#[test]
+fn a_tail_is_bounded_and_harmless() {
+    let (_dir, path) = temporary();
+    let mut log = writer(&path, 1_000_000);
+    log.take(Stream::Out, &vec![b'x'; 300_000]);
+    log.take(Stream::Out, b"\n\x1b[31mred\xff\n\n");
+    log.finish().unwrap();
+    assert_eq!(tail(&path, 1).unwrap(), "red\u{fffd}");
+    assert_eq!(tail(&path, 2).unwrap().len(), 64 * 1024 - 10 + 5);
+    assert_eq!(tail(&path, 0).unwrap(), "red\u{fffd}");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    /// Below the limit everything is kept; above it, the beginning and the end.
+    #[test]
+    fn what_is_kept_was_written(
+        parts in proptest::collection::vec(
+            (any::<bool>(), proptest::collection::vec(prop_oneof![Just(b'\n'), any::<u8>()], 0..30)),
+            0..30,
+        ),
+        limit in 1_u64..600,
+    ) {
+        let (_dir, path) = temporary();
+        let mut log = writer(&path, limit);
+        let mut lines = 0;
+        for (err, part) in &parts {
+            let stream = if *err { Stream::Err } else { Stream::Out };
+            log.take(stream, part);
+            lines += part.len();
+        }
+        let kept = log.finish().unwrap();
+        let read = bytes(&path);
+        prop_assert_eq!(read.len() as u64, kept);
+        let chunks = all(&path);
+        let of = |stream| -> Vec<u8> {
+            chunks.iter().filter(|c| c.stream == stream).flat_map(|c| c.bytes.clone()).collect()
+        };
+        let given = |err| -> Vec<u8> {
+            parts.iter().filter(|(of, _)| *of == err).flat_map(|(_, part)| part.clone()).collect()
+        };
+        if lines as u64 <= limit {
+            if limit >= 4 {
+                prop_assert_eq!(of(Stream::Out), given(false));
+                prop_assert_eq!(of(Stream::Err), given(true));
+            }
+        }
+        let without_notes = of(Stream::Out).len() + of(Stream::Err).len();
+        prop_assert!(without_notes as u64 <= limit + 1, "{} of {}", without_notes, limit);
+    }
+}

@@ -1,0 +1,93 @@
+//! The end of a run.
+
+use super::scope::View;
+use super::{Effect, Fact, Machine, Outcome, Standing};
+use crate::model::{Object, StepIx};
+
+impl Machine {
+    /// Ends the run.
+    pub(super) fn end_run(&mut self) {
+        let (outputs, broken) = self.plan_outputs();
+        let (outcome, why) = self.verdict(broken);
+        let failed = self
+            .state
+            .failed
+            .map(|step| self.plan.step(StepIx(step)).id.clone());
+        let tally = self.state.tally;
+        let checked = self.state.judged;
+        let standing = match outcome {
+            Outcome::Succeeded if checked == Some(true) => Standing::Verified,
+            Outcome::Succeeded if tally.reported == 0 && tally.verified > 0 => Standing::Verified,
+            Outcome::Succeeded => Standing::Reported,
+            _ if checked == Some(false) => Standing::Refuted,
+            _ => Standing::Unchecked,
+        };
+        let outputs = if outcome == Outcome::Succeeded {
+            outputs
+        } else {
+            Object::new()
+        };
+        self.emit(Fact::RunEnded {
+            outcome,
+            why,
+            failed,
+            standing,
+            tally,
+            outputs: outputs.clone(),
+        });
+        self.turn.effects.push(Effect::Finish { outputs });
+    }
+
+    fn verdict(&self, broken: Option<String>) -> (Outcome, String) {
+        let state = &self.state;
+        if let Some(cancelled) = &state.cancelled {
+            return (Outcome::Cancelled, cancelled.why.clone());
+        }
+        if state.timed_out {
+            return (Outcome::Failed, self.ending_why());
+        }
+        if let Some(step) = state.failed {
+            return (
+                Outcome::Failed,
+                format!("step `{}` failed", self.plan.step(StepIx(step)).id),
+            );
+        }
+        if state.judged == Some(false) {
+            return (
+                Outcome::Failed,
+                format!(
+                    "the plan's criteria do not hold: {}",
+                    state.refuted.join(", ")
+                ),
+            );
+        }
+        match broken {
+            Some(why) => (Outcome::Failed, why),
+            None => (Outcome::Succeeded, String::new()),
+        }
+    }
+
+    /// The plan's outputs, and what is wrong with them.
+    fn plan_outputs(&self) -> (Object, Option<String>) {
+        let mut outputs = Object::new();
+        let view = View {
+            plan: &self.plan,
+            state: &self.state,
+            spot: None,
+        };
+        for output in &self.plan.parts().outputs {
+            let value = match output.value.value(&view) {
+                Ok(value) => value,
+                Err(error) => return (outputs, Some(format!("output `{}`: {error}", output.name))),
+            };
+            if let Some(mistake) = output.schema.mistake(&value) {
+                return (
+                    outputs,
+                    Some(format!("output `{}`: {mistake}", output.name)),
+                );
+            }
+            outputs.insert(output.name.to_string(), value);
+        }
+        (outputs, None)
+    }
+}

@@ -1,0 +1,132 @@
+use std::fmt;
+use std::sync::Arc;
+
+use serde::{Deserialize, Deserializer, Serialize};
+
+/// The longest name anything may have, in bytes.
+pub const MAX_NAME: usize = 128;
+
+/// Defines a documented name type over a shared string.
+macro_rules! name_type {
+    ($(#[$doc:meta])* $name:ident, $valid:expr, $pattern:literal) => {
+        $(#[$doc])*
+        #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+        #[serde(transparent)]
+        pub struct $name(Arc<str>);
+
+        impl $name {
+            /// The form a name must have, as a regular expression.
+            pub const PATTERN: &'static str = $pattern;
+
+            /// Takes a well-formed name.
+            pub fn parse(text: &str) -> Result<Self, BadName> {
+                let valid: fn(&str) -> bool = $valid;
+                if text.len() <= MAX_NAME && valid(text) {
+                    Ok(Self(text.into()))
+                } else {
+                    Err(BadName { pattern: Self::PATTERN })
+                }
+            }
+
+            /// The name as text.
+            pub fn as_str(&self) -> &str {
+                &self.0
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.pad(&self.0)
+            }
+        }
+
+        impl std::borrow::Borrow<str> for $name {
+            fn borrow(&self) -> &str {
+                &self.0
+            }
+        }
+
+        impl<'de> Deserialize<'de> for $name {
+            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                let text = String::deserialize(deserializer)?;
+                Self::parse(&text).map_err(serde::de::Error::custom)
+            }
+        }
+
+        impl schemars::JsonSchema for $name {
+            fn inline_schema() -> bool {
+                true
+            }
+
+            fn schema_name() -> std::borrow::Cow<'static, str> {
+                stringify!($name).into()
+            }
+
+            fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+                schemars::json_schema!({ "type": "string", "pattern": $pattern, "maxLength": MAX_NAME })
+            }
+        }
+    };
+}
+
+/// A text does not have the form of a name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("a name here has the form {pattern}, at most {MAX_NAME} characters")]
+pub struct BadName {
+    /// The form it must have.
+    pub pattern: &'static str,
+}
+
+name_type!(
+    /// A name that expressions can read: of a step, parameter, output, check or matrix axis.
+    Name, is_word, "^[a-z][a-z0-9_]*$"
+);
+name_type!(
+    /// The id of a spec file: lower-case words joined by hyphens.
+    PlanId, is_hyphenated, "^[a-z0-9]+(-[a-z0-9]+)*$"
+);
+name_type!(
+    /// The name of an environment variable or of a secret.
+    EnvName, is_variable, "^[A-Za-z_][A-Za-z0-9_]*$"
+);
+
+fn is_word(text: &str) -> bool {
+    text.starts_with(|c: char| c.is_ascii_lowercase())
+        && text
+            .chars()
+            .all(|c| matches!(c, 'a'..='z' | '0'..='9' | '_'))
+}
+
+fn is_hyphenated(text: &str) -> bool {
+    text.split('-')
+        .all(|word| !word.is_empty() && word.chars().all(|c| matches!(c, 'a'..='z' | '0'..='9')))
+}
+
+fn is_variable(text: &str) -> bool {
+    text.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
+        && text.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{EnvName, Name, PlanId};
+
+    #[test]
+    fn only_well_formed_names_are_names() {
+        for (text, name, plan, env) in [
+            ("fetch_data", true, false, true),
+            ("fetch-data", false, true, false),
+            ("fetch", true, true, true),
+            ("Fetch", false, false, true),
+            ("2024-report", false, true, false),
+            ("a/b", false, false, false),
+            ("", false, false, false),
+            ("a--b", false, false, false),
+            ("über", false, false, false),
+        ] {
+            assert_eq!(Name::parse(text).is_ok(), name, "name {text}");
+            assert_eq!(PlanId::parse(text).is_ok(), plan, "plan {text}");
+            assert_eq!(EnvName::parse(text).is_ok(), env, "env {text}");
+        }
+    }
+}

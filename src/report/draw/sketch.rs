@@ -1,0 +1,179 @@
+use crate::model::{Fan, Plan, Step, StepIx, Work};
+
+/// The most boxes of a picture; nested plans beyond it stay folded.
+const LARGE: usize = 5_000;
+
+/// How deep nested plans are unfolded.
+const DEEP: usize = 8;
+
+/// What a picture of a plan shows.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Sketch {
+    /// What stands above it.
+    pub title: String,
+    /// The boxes, in plan order.
+    pub nodes: Vec<Node>,
+    /// The arrows, from box to box, by index.
+    pub edges: Vec<(usize, usize)>,
+    /// Boxes that belong together, outermost first.
+    pub zones: Vec<Zone>,
+}
+
+/// A box.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Node {
+    /// The step's id.
+    pub name: String,
+    /// A line for people, if the step has one.
+    pub title: String,
+    /// What is special about it: `when …`, `for each …`, `retry 3`.
+    pub marks: Vec<String>,
+    /// Whether it stands for a whole plan.
+    pub nested: bool,
+    /// Whether checks decide about it.
+    pub checked: bool,
+    /// The zone it stands in; `None`: the plan's main steps.
+    pub zone: Option<usize>,
+}
+
+/// A frame around boxes: `finally`, or an unfolded plan.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Zone {
+    /// What it is called.
+    pub name: String,
+    /// The zone around it.
+    pub within: Option<usize>,
+}
+
+impl Sketch {
+    /// Reduces a plan; `unfold` shows the steps of the plans that it uses.
+    pub fn of(plan: &Plan, unfold: bool) -> Self {
+        let title = plan.parts().title.as_deref();
+        let mut sketch = Self {
+            title: title.unwrap_or(plan.id().as_str()).to_owned(),
+            ..Self::default()
+        };
+        sketch.add(plan, None, if unfold { DEEP } else { 0 });
+        sketch
+    }
+
+    /// Adds a plan's steps within a zone; gives its first and its last boxes.
+    fn add(&mut self, plan: &Plan, zone: Option<usize>, unfold: usize) -> (Vec<usize>, Vec<usize>) {
+        let mut ends: Vec<(Vec<usize>, Vec<usize>)> = Vec::new();
+        let mut finally = None;
+        for (at, step) in plan.steps().iter().enumerate() {
+            let ix = StepIx(u32::try_from(at).unwrap_or(u32::MAX));
+            let zone = if plan.is_finally(ix) {
+                Some(*finally.get_or_insert_with(|| self.zone("finally".into(), zone)))
+            } else {
+                zone
+            };
+            let own = match &step.work {
+                Work::Uses(uses) if unfold > 0 && self.nodes.len() < LARGE => {
+                    let inner = self.zone(heading(step, uses.plan.id().as_str()), zone);
+                    self.add(&uses.plan, Some(inner), unfold - 1)
+                }
+                _ => self.node(step, zone),
+            };
+            ends.push(own);
+        }
+        self.arrows(plan, &ends);
+        let main = || (0..plan.parts().main).filter_map(|at| Some((at, ends.get(at)?)));
+        let first = main().filter(|(at, _)| plan.steps().get(*at).is_some_and(is_first));
+        let ix = |at: usize| StepIx(u32::try_from(at).unwrap_or(u32::MAX));
+        let last = main().filter(|(at, _)| plan.dependents(ix(*at)).is_empty());
+        (
+            first.flat_map(|(_, (first, _))| first.clone()).collect(),
+            last.flat_map(|(_, (_, last))| last.clone()).collect(),
+        )
+    }
+
+    fn arrows(&mut self, plan: &Plan, ends: &[(Vec<usize>, Vec<usize>)]) {
+        for (step, (first, _)) in plan.steps().iter().zip(ends) {
+            let needed = step.depends_on.iter().filter_map(|ix| ends.get(ix.at()));
+            for from in needed.flat_map(|(_, last)| last) {
+                self.edges.extend(first.iter().map(|to| (*from, *to)));
+            }
+        }
+    }
+
+    fn node(&mut self, step: &Step, zone: Option<usize>) -> (Vec<usize>, Vec<usize>) {
+        let at = self.nodes.len();
+        self.nodes.push(Node {
+            name: step.id.to_string(),
+            title: step.title.clone().unwrap_or_default(),
+            marks: marks(step),
+            nested: matches!(step.work, Work::Uses(_)),
+            checked: !step.verify.is_empty(),
+            zone,
+        });
+        (vec![at], vec![at])
+    }
+
+    fn zone(&mut self, name: String, within: Option<usize>) -> usize {
+        self.zones.push(Zone { name, within });
+        self.zones.len() - 1
+    }
+}
+
+fn is_first(step: &Step) -> bool {
+    step.depends_on.is_empty()
+}
+
+fn heading(step: &Step, plan: &str) -> String {
+    let marks = marks(step)
+        .into_iter()
+        .filter(|mark| !mark.starts_with("uses "));
+    let marks: Vec<String> = std::iter::once(format!("{}: {plan}", step.id))
+        .chain(marks)
+        .collect();
+    marks.join(" · ")
+}
+
+fn marks(step: &Step) -> Vec<String> {
+    let mut marks = Vec::new();
+    if let Work::Uses(uses) = &step.work {
+        marks.push(format!("uses {}", uses.plan.id()));
+    }
+    if let Some(when) = &step.when {
+        marks.push(format!("when {}", when.source()));
+    }
+    match &step.fan {
+        Fan::Once => {}
+        Fan::Each(list) => marks.push(format!("for each of {}", list.source())),
+        Fan::List(items) => marks.push(format!("for each of {} items", items.len())),
+        Fan::Matrix(cells) => marks.push(format!("matrix of {}", cells.len())),
+    }
+    if step.retry.max > 0 {
+        marks.push(format!("retry {}", step.retry.max));
+    }
+    marks
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Sketch;
+    use crate::report::draw::sample;
+
+    #[test]
+    fn a_plan_that_is_used_unfolds_between_its_neighbours() {
+        let folded = Sketch::of(&sample::plan(), false);
+        let names = |sketch: &Sketch| -> Vec<String> {
+            sketch.nodes.iter().map(|node| node.name.clone()).collect()
+        };
+        assert_eq!(names(&folded), ["fetch", "all", "publish", "cleanup"]);
+        assert_eq!(folded.edges, [(0, 1), (1, 2)]);
+        let unfolded = Sketch::of(&sample::plan(), true);
+        assert_eq!(
+            names(&unfolded),
+            ["fetch", "one", "two", "publish", "cleanup"]
+        );
+        assert_eq!(unfolded.edges, [(0, 1), (0, 2), (1, 3), (2, 3)]);
+        let zones: Vec<&str> = unfolded
+            .zones
+            .iter()
+            .map(|zone| zone.name.as_str())
+            .collect();
+        assert_eq!(zones, ["all: parts", "finally"]);
+    }
+}

@@ -1,0 +1,324 @@
+use std::collections::BTreeMap;
+
+use super::news::subject;
+use super::{Ending, News, RunEnding, Tail};
+use crate::engine::RunRef;
+use crate::machine::{Attempt, Event, Fact, Place, StepState, Verdict};
+use crate::name::RunId;
+use crate::time::Moment;
+
+/// How many lines of output are kept for a failure.
+const TAIL: usize = 20;
+
+/// What is known of runs that go on. Folds events into news.
+#[derive(Debug, Default)]
+pub struct Board {
+    runs: BTreeMap<RunId, Open>,
+    ended: u32,
+    failed: u32,
+}
+
+/// A run that goes on.
+#[derive(Debug)]
+struct Open {
+    since: Moment,
+    path: Vec<String>,
+    places: BTreeMap<Place, Busy>,
+}
+
+/// A place that has begun.
+#[derive(Debug)]
+struct Busy {
+    since: Moment,
+    attempt: u32,
+    checking: bool,
+    waiting: bool,
+    nested: bool,
+    broken: Vec<Verdict>,
+    tail: Tail,
+}
+
+/// A place on view while it goes on.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Going {
+    /// The place with those above it.
+    pub subject: String,
+    /// When its first attempt began.
+    pub since: Moment,
+    /// Which attempt it is at.
+    pub attempt: u32,
+    /// What it does.
+    pub state: StepState,
+}
+
+impl Board {
+    /// Takes an event in; `None` if there is nothing to tell.
+    pub fn event(&mut self, run: &RunRef, event: &Event) -> Option<News> {
+        let top = run.path.is_empty();
+        match &event.fact {
+            Fact::RunStarted { plan, .. } => {
+                self.open(run, event.at);
+                top.then(|| News::Began {
+                    plan: plan.clone(),
+                    run: run.id.clone(),
+                })
+            }
+            Fact::RunEnded { .. } => self.run_ended(run, event).filter(|_| top),
+            Fact::CriterionJudged { attempt, verdict } => {
+                self.judged(run, attempt.as_ref(), verdict)
+            }
+            Fact::StepEnded { .. } | Fact::StepKept { .. } => self.step_ended(run, event),
+            Fact::AttemptStarted(_)
+            | Fact::AttemptEnded { .. }
+            | Fact::RetryScheduled { .. }
+            | Fact::LockAwaited { .. } => self.attempt(run, event),
+            other => noted(other).filter(|_| top),
+        }
+    }
+
+    /// Takes output in.
+    pub fn output(&mut self, run: &RunRef, attempt: &Attempt, bytes: &[u8]) {
+        if let Some(busy) = self.busy(run, &attempt.place) {
+            busy.tail.push(bytes);
+        }
+    }
+
+    /// The places that go on, the one that began first first. Those that only wait for a
+    /// nested run are left out: its places are here.
+    pub fn going(&self) -> Vec<Going> {
+        let mut going: Vec<Going> = self.runs.values().flat_map(Open::going).collect();
+        going.sort_by(|a, b| (a.since, &a.subject).cmp(&(b.since, &b.subject)));
+        going
+    }
+
+    /// How many steps of the outermost run have ended, and how many of those failed.
+    pub fn progress(&self) -> (u32, u32) {
+        (self.ended, self.failed)
+    }
+
+    fn open(&mut self, run: &RunRef, at: Moment) {
+        let open = || Open {
+            since: at,
+            path: run.path.clone(),
+            places: BTreeMap::new(),
+        };
+        self.runs.entry(run.id.clone()).or_insert_with(open);
+        self.mark_nested(run);
+    }
+
+    /// The place above a nested run does nothing of its own.
+    fn mark_nested(&mut self, run: &RunRef) {
+        let Some((last, above)) = run.path.split_last() else {
+            return;
+        };
+        let parents = self.runs.values_mut().filter(|open| open.path == above);
+        for (place, busy) in parents.flat_map(|open| &mut open.places) {
+            if place.to_string() == *last {
+                busy.nested = true;
+            }
+        }
+    }
+
+    fn busy(&mut self, run: &RunRef, place: &Place) -> Option<&mut Busy> {
+        self.runs.get_mut(&run.id)?.places.get_mut(place)
+    }
+
+    fn attempt(&mut self, run: &RunRef, event: &Event) -> Option<News> {
+        match &event.fact {
+            Fact::AttemptStarted(attempt) => Some(self.started(run, attempt, event.at)),
+            Fact::AttemptEnded { attempt, how, .. } => {
+                let busy = self.busy(run, &attempt.place)?;
+                busy.checking = how.is_success();
+                None
+            }
+            Fact::RetryScheduled { attempt, due, why } => {
+                if let Some(busy) = self.busy(run, &attempt.place) {
+                    (busy.waiting, busy.checking) = (true, false);
+                }
+                Some(News::Retries {
+                    subject: subject(run, &attempt.place.to_string()),
+                    attempt: attempt.attempt,
+                    wait: due.since(event.at),
+                    why: why.clone(),
+                })
+            }
+            Fact::LockAwaited { place, lock } => Some(News::Awaits {
+                subject: subject(run, &place.to_string()),
+                lock: lock.clone(),
+            }),
+            _ => None,
+        }
+    }
+
+    fn started(&mut self, run: &RunRef, attempt: &Attempt, at: Moment) -> News {
+        self.open(run, at);
+        let fresh = |since| Busy {
+            since,
+            attempt: attempt.attempt,
+            checking: false,
+            waiting: false,
+            nested: false,
+            broken: Vec::new(),
+            tail: Tail::new(TAIL),
+        };
+        if let Some(open) = self.runs.get_mut(&run.id) {
+            let since = open
+                .places
+                .get(&attempt.place)
+                .map_or(at, |busy| busy.since);
+            open.places.insert(attempt.place.clone(), fresh(since));
+        }
+        News::Started {
+            subject: subject(run, &attempt.place.to_string()),
+            attempt: attempt.attempt,
+        }
+    }
+
+    fn judged(&mut self, run: &RunRef, of: Option<&Attempt>, verdict: &Verdict) -> Option<News> {
+        let Some(attempt) = of else {
+            return Some(News::Judged {
+                subject: subject(run, run.plan.as_str()),
+                verdict: verdict.clone(),
+            });
+        };
+        if !verdict.passed() {
+            self.busy(run, &attempt.place)?.broken.push(verdict.clone());
+        }
+        None
+    }
+
+    fn step_ended(&mut self, run: &RunRef, event: &Event) -> Option<News> {
+        let mut ending = ending(run, &event.fact)?;
+        let place = match &event.fact {
+            Fact::StepEnded { place, .. } => place.clone(),
+            _ => return Some(self.count(ending, true)),
+        };
+        let open = self.runs.get_mut(&run.id);
+        if let Some(busy) = open.and_then(|open| open.places.remove(&place)) {
+            ending.took = Some(event.at.since(busy.since));
+            ending.attempts = busy.attempt;
+            ending.broken = busy.broken;
+            ending.tail = busy.tail.lines();
+            ending.nested = busy.nested;
+        }
+        Some(self.count(ending, place.item.is_none()))
+    }
+
+    fn count(&mut self, ending: Ending, whole: bool) -> News {
+        if whole && ending.run.path.is_empty() {
+            self.ended += 1;
+            self.failed += u32::from(ending.state == StepState::Failed);
+        }
+        News::Ended(Box::new(ending))
+    }
+
+    fn run_ended(&mut self, run: &RunRef, event: &Event) -> Option<News> {
+        let open = self.runs.remove(&run.id);
+        let Fact::RunEnded {
+            outcome,
+            why,
+            failed,
+            tally,
+            ..
+        } = &event.fact
+        else {
+            return None;
+        };
+        Some(News::Over(Box::new(RunEnding {
+            run: run.id.clone(),
+            plan: run.plan.clone(),
+            outcome: *outcome,
+            why: why.clone(),
+            failed: failed.clone(),
+            tally: *tally,
+            took: event.at.since(open.map_or(event.at, |open| open.since)),
+        })))
+    }
+}
+
+impl Open {
+    fn going(&self) -> impl Iterator<Item = Going> + '_ {
+        let visible = self.places.iter().filter(|(_, busy)| !busy.nested);
+        visible.map(|(place, busy)| Going {
+            subject: self
+                .path
+                .iter()
+                .cloned()
+                .chain([place.to_string()])
+                .collect::<Vec<_>>()
+                .join("/"),
+            since: busy.since,
+            attempt: busy.attempt,
+            state: match busy {
+                Busy { waiting: true, .. } => StepState::Waiting,
+                Busy { checking: true, .. } => StepState::Verifying,
+                _ => StepState::Running,
+            },
+        })
+    }
+}
+
+/// How a step ended, by its event alone.
+fn ending(run: &RunRef, fact: &Fact) -> Option<Ending> {
+    let blank = |place: String| Ending {
+        run: run.clone(),
+        place,
+        state: StepState::Succeeded,
+        standing: crate::machine::Standing::Reported,
+        why: String::new(),
+        class: None,
+        tolerated: false,
+        cached: false,
+        took: None,
+        attempts: 0,
+        broken: Vec::new(),
+        tail: Vec::new(),
+        nested: false,
+    };
+    match fact {
+        Fact::StepEnded {
+            place,
+            state,
+            standing,
+            why,
+            class,
+            tolerated,
+            cached,
+            ..
+        } => Some(Ending {
+            state: *state,
+            standing: *standing,
+            why: why.clone(),
+            class: *class,
+            tolerated: *tolerated,
+            cached: cached.is_some(),
+            ..blank(place.to_string())
+        }),
+        Fact::StepKept {
+            step,
+            standing,
+            from,
+            ..
+        } => Some(Ending {
+            standing: *standing,
+            why: format!("kept from run {}", from.short()),
+            ..blank(step.to_string())
+        }),
+        _ => None,
+    }
+}
+
+/// What happened to the run as a whole.
+fn noted(fact: &Fact) -> Option<News> {
+    let (verb, text) = match fact {
+        Fact::RunStopping { step } => (
+            "stopping",
+            format!("no further steps begin: `{step}` failed"),
+        ),
+        Fact::CancelRequested { why, force: true } => ("killing", format!("at once: {why}")),
+        Fact::CancelRequested { why, force: false } => ("cancelling", why.clone()),
+        Fact::RunTimedOut => ("timed out", "the run took longer than it may".to_owned()),
+        _ => return None,
+    };
+    Some(News::Noted { verb, text })
+}

@@ -1,0 +1,178 @@
+use std::fmt::Write as _;
+use std::io::Write;
+use std::sync::Arc;
+
+use super::{Board, Lines, News, Volume, final_line, tell};
+use crate::engine::{Observer, RunRef, Stream};
+use crate::machine::{Attempt, Event, Fact};
+use crate::report::paint::{BOLD, DIM, paint, plain};
+use crate::report::{elapsed, fit, plural};
+use crate::time::{Clock, Moment};
+
+/// The most running steps on view at once.
+const ROWS: usize = 12;
+
+/// What a live view draws on.
+#[derive(Clone, Copy, Debug)]
+pub struct Screen {
+    /// Its width in characters.
+    pub width: usize,
+    /// Its height in lines.
+    pub height: usize,
+    /// Whether it shows colours.
+    pub color: bool,
+    /// How many steps the run has.
+    pub steps: usize,
+}
+
+/// Tells a run on a terminal: what ended scrolls up, what runs stays on view below with its
+/// time. Moves the cursor, so `out` is the terminal itself.
+pub struct Live<W> {
+    out: W,
+    screen: Screen,
+    volume: Volume,
+    clock: Arc<dyn Clock>,
+    board: Board,
+    lines: Lines,
+    began: Option<Moment>,
+    drawn: usize,
+}
+
+impl<W: Write> Live<W> {
+    /// Tells to a terminal.
+    pub fn new(out: W, screen: Screen, volume: Volume, clock: Arc<dyn Clock>) -> Self {
+        Self {
+            out,
+            screen,
+            volume,
+            clock,
+            board: Board::default(),
+            lines: Lines::default(),
+            began: None,
+            drawn: 0,
+        }
+    }
+
+    /// Puts text above the view.
+    fn above(&mut self, text: &str) {
+        if !text.is_empty() {
+            let text = format!("{}{text}", self.erase());
+            self.put(&text);
+            self.draw();
+        }
+    }
+
+    fn draw(&mut self) {
+        let view = self.view();
+        let text = format!("{}{view}", self.erase());
+        self.drawn = view.lines().count();
+        self.put(&text);
+    }
+
+    fn erase(&mut self) -> String {
+        match std::mem::take(&mut self.drawn) {
+            0 => String::new(),
+            lines => format!("\u{1b}[{lines}A\r\u{1b}[J"),
+        }
+    }
+
+    /// Writes in one piece, so that the view does not flicker.
+    fn put(&mut self, text: &str) {
+        let _ = self.out.write_all(text.as_bytes());
+        let _ = self.out.flush();
+    }
+
+    fn colored(&self, text: String) -> String {
+        if self.screen.color {
+            text
+        } else {
+            plain(&text)
+        }
+    }
+
+    fn view(&self) -> String {
+        let Some(began) = self.began else {
+            return String::new();
+        };
+        let now = self.clock.now();
+        let going = self.board.going();
+        let rows = ROWS.min(self.screen.height.saturating_sub(4) / 2).max(1);
+        let mut view = String::new();
+        for one in going.iter().take(rows) {
+            let took = elapsed(now.since(one.since));
+            let again = match one.attempt {
+                0 | 1 => String::new(),
+                n => format!(" · attempt {n}"),
+            };
+            let text = fit(&format!("{}{again}", one.subject), self.free(24));
+            let verb = paint(DIM, &format!("{:>11}", one.state.as_str()));
+            let _ = writeln!(view, "{verb} {took:>9}  {text}");
+        }
+        if going.len() > rows {
+            let more = format!("{:>23}and {} more", "", going.len() - rows);
+            let _ = writeln!(view, "{}", paint(DIM, &more));
+        }
+        view.push_str(&self.status(now.since(began), going.len()));
+        self.colored(view)
+    }
+
+    fn status(&self, took: std::time::Duration, going: usize) -> String {
+        let (ended, failed) = self.board.progress();
+        let steps = plural(self.screen.steps, "step");
+        let mut text = format!("{ended} of {steps} · {going} running");
+        if failed > 0 {
+            let _ = write!(text, " · {failed} failed");
+        }
+        let verb = paint(BOLD, &format!("{:>11}", "running"));
+        let text = fit(&text, self.free(24));
+        format!("{verb} {:>9}  {text}\n", elapsed(took))
+    }
+
+    /// The width left beside `used` characters.
+    fn free(&self, used: usize) -> usize {
+        self.screen.width.saturating_sub(used).max(10)
+    }
+}
+
+impl<W: Write> Observer for Live<W> {
+    fn event(&mut self, run: &RunRef, event: &Event) {
+        if run.path.is_empty() {
+            self.began.get_or_insert(event.at);
+        }
+        let mut text = String::new();
+        if let Fact::AttemptEnded { attempt, .. } = &event.fact {
+            text.push_str(&self.lines.close(run, attempt));
+        }
+        match self.board.event(run, event) {
+            Some(News::Over(ending)) => {
+                self.began = None;
+                let _ = write!(text, "\n{}", final_line(&ending));
+            }
+            Some(news) => text.push_str(&tell(&news, self.volume)),
+            None => {}
+        }
+        let text = self.colored(text);
+        self.above(&text);
+    }
+
+    fn output(&mut self, run: &RunRef, attempt: &Attempt, _: Stream, bytes: &[u8]) {
+        self.board.output(run, attempt, bytes);
+        if self.volume == Volume::Verbose {
+            let text = self.lines.push(run, attempt, bytes);
+            let text = self.colored(text);
+            self.above(&text);
+        }
+    }
+
+    fn tick(&mut self) {
+        self.draw();
+    }
+
+    fn wants_output(&self) -> bool {
+        true
+    }
+
+    fn wants_ticks(&self) -> bool {
+        true
+    }
+}

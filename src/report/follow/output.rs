@@ -1,0 +1,77 @@
+use std::collections::BTreeMap;
+
+use super::news::subject;
+use super::tail::text;
+use crate::engine::RunRef;
+use crate::machine::Attempt;
+use crate::name::RunId;
+use crate::report::paint::{DIM, paint};
+
+/// The longest line that is held back while its end has not come, in bytes.
+const OPEN_LIMIT: usize = 8 * 1024;
+
+/// Turns output in pieces into whole lines, each after the name of its step.
+#[derive(Debug, Default)]
+pub struct Lines {
+    open: BTreeMap<(RunId, Attempt), Vec<u8>>,
+}
+
+impl Lines {
+    /// Takes output in and gives the lines that are complete.
+    pub fn push(&mut self, run: &RunRef, attempt: &Attempt, bytes: &[u8]) -> String {
+        let key = (run.id.clone(), attempt.clone());
+        let mut open = self.open.remove(&key).unwrap_or_default();
+        let mut lines = String::new();
+        for part in bytes.split_inclusive(|byte| *byte == b'\n') {
+            open.extend_from_slice(part);
+            if part.ends_with(b"\n") || open.len() > OPEN_LIMIT {
+                lines.push_str(&prefixed(run, attempt, &open));
+                open.clear();
+            }
+        }
+        if !open.is_empty() {
+            self.open.insert(key, open);
+        }
+        lines
+    }
+
+    /// Gives what an attempt left without a line end.
+    pub fn close(&mut self, run: &RunRef, attempt: &Attempt) -> String {
+        let open = self.open.remove(&(run.id.clone(), attempt.clone()));
+        open.map(|line| prefixed(run, attempt, &line))
+            .unwrap_or_default()
+    }
+}
+
+fn prefixed(run: &RunRef, attempt: &Attempt, line: &[u8]) -> String {
+    let name = subject(run, &attempt.place.to_string());
+    format!("{} {}\n", paint(DIM, &format!("{name} │")), text(line))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Lines;
+    use crate::engine::RunRef;
+    use crate::machine::{Attempt, Place};
+    use crate::name::{Name, PlanId, RunId};
+    use crate::report::plain;
+
+    #[test]
+    fn lines_come_whole_and_named() {
+        let run = RunRef {
+            id: RunId::from_stored("r"),
+            plan: PlanId::parse("p").unwrap(),
+            path: vec!["all".into()],
+        };
+        let attempt = Attempt {
+            place: Place::of(&Name::parse("build").unwrap()),
+            attempt: 1,
+        };
+        let mut lines = Lines::default();
+        assert_eq!(lines.push(&run, &attempt, b"one"), "");
+        let told = lines.push(&run, &attempt, b" line\ntwo\nthr");
+        assert_eq!(plain(&told), "all/build │ one line\nall/build │ two\n");
+        assert_eq!(plain(&lines.close(&run, &attempt)), "all/build │ thr\n");
+        assert_eq!(lines.close(&run, &attempt), "");
+    }
+}

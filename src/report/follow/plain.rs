@@ -1,0 +1,68 @@
+use std::io::Write;
+
+use super::{Board, Lines, News, RunEnding, Volume, final_line, tell};
+use crate::engine::{Observer, RunRef, Stream};
+use crate::machine::{Attempt, Event, Fact};
+
+/// Tells a run line after line.
+#[derive(Debug)]
+pub struct Plain<W> {
+    out: W,
+    volume: Volume,
+    board: Board,
+    lines: Lines,
+}
+
+impl<W: Write> Plain<W> {
+    /// Tells to `out`. What cannot be written is lost: a reader that goes away ends no run.
+    pub fn new(out: W, volume: Volume) -> Self {
+        Self {
+            out,
+            volume,
+            board: Board::default(),
+            lines: Lines::default(),
+        }
+    }
+
+    fn write(&mut self, text: &str) {
+        if !text.is_empty() {
+            let _ = self.out.write_all(text.as_bytes());
+            let _ = self.out.flush();
+        }
+    }
+
+    fn over(&mut self, ending: &RunEnding) {
+        let gap = if self.volume == Volume::Quiet {
+            ""
+        } else {
+            "\n"
+        };
+        self.write(&format!("{gap}{}", final_line(ending)));
+    }
+}
+
+impl<W: Write> Observer for Plain<W> {
+    fn event(&mut self, run: &RunRef, event: &Event) {
+        if let Fact::AttemptEnded { attempt, .. } = &event.fact {
+            let rest = self.lines.close(run, attempt);
+            self.write(&rest);
+        }
+        match self.board.event(run, event) {
+            Some(News::Over(ending)) => self.over(&ending),
+            Some(news) => self.write(&tell(&news, self.volume)),
+            None => {}
+        }
+    }
+
+    fn output(&mut self, run: &RunRef, attempt: &Attempt, _: Stream, bytes: &[u8]) {
+        self.board.output(run, attempt, bytes);
+        if self.volume == Volume::Verbose {
+            let lines = self.lines.push(run, attempt, bytes);
+            self.write(&lines);
+        }
+    }
+
+    fn wants_output(&self) -> bool {
+        true
+    }
+}

@@ -1,0 +1,43 @@
+use crate::engine::{Observer, RunRef, Stream};
+use crate::machine::{Attempt, Event};
+
+/// Observers that follow the same run.
+#[derive(Default)]
+pub struct Several {
+    all: Vec<Box<dyn Observer + Send>>,
+}
+
+impl Several {
+    /// Adds one; they are called in the order they were added.
+    pub fn add(&mut self, observer: impl Observer + Send + 'static) {
+        self.all.push(Box::new(observer));
+    }
+}
+
+impl Observer for Several {
+    fn event(&mut self, run: &RunRef, event: &Event) {
+        for observer in &mut self.all {
+            observer.event(run, event);
+        }
+    }
+
+    fn output(&mut self, run: &RunRef, attempt: &Attempt, stream: Stream, bytes: &[u8]) {
+        for observer in self.all.iter_mut().filter(|o| o.wants_output()) {
+            observer.output(run, attempt, stream, bytes);
+        }
+    }
+
+    fn tick(&mut self) {
+        for observer in self.all.iter_mut().filter(|o| o.wants_ticks()) {
+            observer.tick();
+        }
+    }
+
+    fn wants_output(&self) -> bool {
+        self.all.iter().any(|observer| observer.wants_output())
+    }
+
+    fn wants_ticks(&self) -> bool {
+        self.all.iter().any(|observer| observer.wants_ticks())
+    }
+}

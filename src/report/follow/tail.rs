@@ -1,0 +1,99 @@
+use std::collections::VecDeque;
+
+/// The longest part of a line that is kept, in bytes.
+const LINE_LIMIT: usize = 400;
+
+/// The last lines of an output, in bounded memory.
+#[derive(Clone, Debug)]
+pub struct Tail {
+    limit: usize,
+    lines: VecDeque<String>,
+    open: Vec<u8>,
+}
+
+impl Tail {
+    /// Keeps up to `limit` lines.
+    pub fn new(limit: usize) -> Self {
+        Self {
+            limit,
+            lines: VecDeque::new(),
+            open: Vec::new(),
+        }
+    }
+
+    /// Takes more output.
+    pub fn push(&mut self, bytes: &[u8]) {
+        let mut parts = bytes.split(|byte| *byte == b'\n');
+        self.extend(parts.next().unwrap_or(&[]));
+        for part in parts {
+            self.close();
+            self.extend(part);
+        }
+    }
+
+    /// The lines kept, the last one even if it has no end.
+    pub fn lines(&self) -> Vec<String> {
+        let mut lines: Vec<String> = self.lines.iter().cloned().collect();
+        if !self.open.is_empty() {
+            lines.push(text(&self.open));
+        }
+        let surplus = lines.len().saturating_sub(self.limit);
+        lines.split_off(surplus)
+    }
+
+    fn extend(&mut self, part: &[u8]) {
+        let free = LINE_LIMIT.saturating_sub(self.open.len());
+        self.open.extend(part.iter().take(free));
+    }
+
+    fn close(&mut self) {
+        self.lines.push_back(text(&self.open));
+        self.open.clear();
+        if self.lines.len() > self.limit {
+            self.lines.pop_front();
+        }
+    }
+}
+
+/// Printable text: a worker's control characters must not reach a terminal.
+pub(super) fn text(line: &[u8]) -> String {
+    let line = String::from_utf8_lossy(line);
+    let line = anstream::adapter::strip_str(&line).to_string();
+    let shown = |c: char| if c == '\t' { ' ' } else { c };
+    line.trim_end_matches('\r')
+        .chars()
+        .map(shown)
+        .filter(|c| !c.is_control())
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Tail;
+
+    fn check(chunks: &[&str], expected: &[&str]) {
+        let mut tail = Tail::new(2);
+        for chunk in chunks {
+            tail.push(chunk.as_bytes());
+        }
+        assert_eq!(tail.lines(), expected, "{chunks:?}");
+    }
+
+    #[test]
+    fn the_last_lines_stay() {
+        check(&[], &[]);
+        check(&["a\nb\nc\n"], &["b", "c"]);
+        check(&["a\nb", "c\nd"], &["bc", "d"]);
+        check(&["a\r\n", "\x1b[31mred\x1b[0m\x07\n"], &["a", "red"]);
+        check(&["\n\n"], &["", ""]);
+    }
+
+    #[test]
+    fn a_line_without_an_end_stays_small() {
+        let mut tail = Tail::new(2);
+        for _ in 0..10_000 {
+            tail.push(&[b'x'; 1000]);
+        }
+        assert_eq!(tail.lines(), ["x".repeat(400)]);
+    }
+}

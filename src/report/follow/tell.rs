@@ -1,0 +1,253 @@
+use std::fmt::Write as _;
+use std::time::Duration;
+
+use super::{Ending, News, RunEnding};
+use crate::machine::{Outcome, StepState, Verdict};
+use crate::report::lines::{INDENT, broken, line, nth};
+use crate::report::paint::{BAD, BOLD, DIM, GOOD, NAME, WARN, paint};
+use crate::report::words::{believed, counts, outcome_style, state_style};
+use crate::report::{elapsed, first_line};
+
+/// How much is told.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Volume {
+    /// Failures and the end.
+    Quiet,
+    /// What ended.
+    #[default]
+    Normal,
+    /// What began, too, and what the steps print.
+    Verbose,
+}
+
+/// News as lines of text; empty if the volume is too low for it.
+pub fn tell(news: &News, volume: Volume) -> String {
+    let loud = volume >= Volume::Normal;
+    match news {
+        News::Ended(ending) => ended(ending, volume),
+        News::Judged { subject, verdict } => judged(subject, verdict, volume),
+        News::Began { plan, run } if loud => {
+            let text = format!("{plan} · run {}", paint(NAME, run.short()));
+            line(BOLD, "running", None, &text)
+        }
+        News::Started { subject, attempt } if volume == Volume::Verbose => {
+            line(DIM, "started", None, &format!("{subject}{}", nth(*attempt)))
+        }
+        News::Awaits { subject, lock } if loud => line(
+            DIM,
+            "waiting",
+            None,
+            &format!("{subject} · for the lock `{lock}`"),
+        ),
+        News::Retries {
+            subject,
+            attempt,
+            wait,
+            why,
+        } if loud => {
+            let wait = elapsed(*wait);
+            let why = first_line(why);
+            let text = format!("{subject} · attempt {attempt} in {wait} · {why}");
+            line(WARN, "retrying", None, &text)
+        }
+        News::Noted { verb, text } if loud => line(WARN, verb, None, text),
+        _ => String::new(),
+    }
+}
+
+/// How a run ended: `succeeded · 5 verified, 2 reported · 3.2s · run 1a2b3c4d`; where it did not
+/// succeed, why, and how to go on.
+pub fn final_line(ending: &RunEnding) -> String {
+    let mut text = paint(outcome_style(ending.outcome), ending.outcome.as_str());
+    let took = elapsed(ending.took);
+    let run = paint(NAME, ending.run.short());
+    let _ = writeln!(text, " · {} · {took} · run {run}", counts(&ending.tally));
+    if !ending.why.is_empty() {
+        let _ = writeln!(text, "{}", first_line(&ending.why));
+    }
+    if ending.outcome != Outcome::Succeeded {
+        let retry = format!("wf retry {}", ending.run.short());
+        let _ = writeln!(text, "to go on: {}", paint(NAME, &retry));
+    }
+    text
+}
+
+fn ended(ending: &Ending, volume: Volume) -> String {
+    let bad = ending.state == StepState::Failed;
+    if !bad && volume == Volume::Quiet {
+        return String::new();
+    }
+    let (verb, style) = match ending.state {
+        StepState::Succeeded if ending.cached => ("cached", GOOD),
+        StepState::Failed if ending.tolerated => ("failed", WARN),
+        state => (believed(state, ending.standing), state_style(state)),
+    };
+    let mut text = ending.subject();
+    if ending.attempts > 1 {
+        text.push_str(&nth(ending.attempts));
+    }
+    if ending.tolerated && bad {
+        text.push_str(" · allowed to fail");
+    }
+    if !ending.why.is_empty() && ending.broken.is_empty() {
+        let _ = write!(text, " · {}", first_line(&ending.why));
+    }
+    let mut told = line(style, verb, ending.took, &text);
+    if bad {
+        told.push_str(&failure(ending));
+    }
+    told
+}
+
+/// Why a step failed and what to do about it.
+fn failure(ending: &Ending) -> String {
+    let mut text = String::new();
+    for verdict in &ending.broken {
+        text.push_str(&broken(verdict));
+    }
+    if !ending.nested && ending.took.is_some() {
+        for line in &ending.tail {
+            let _ = writeln!(text, "{INDENT}{} {line}", paint(DIM, "│"));
+        }
+        let log = format!("wf logs {} {}", ending.run.id.short(), ending.place);
+        let _ = writeln!(text, "{INDENT}the whole log: {}", paint(NAME, &log));
+    }
+    text
+}
+
+fn judged(subject: &str, verdict: &Verdict, volume: Volume) -> String {
+    let took = Some(Duration::from_millis(verdict.millis));
+    let text = format!("{subject} · check `{}`", verdict.name);
+    if !verdict.passed() {
+        return line(BAD, "refuted", took, &text) + &broken(verdict);
+    }
+    if volume >= Volume::Normal {
+        line(GOOD, "verified", took, &text)
+    } else {
+        String::new()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Volume, final_line, tell};
+    use crate::engine::RunRef;
+    use crate::machine::{Outcome, Ruling, Standing, StepState, Tally, Verdict};
+    use crate::name::{Name, PlanId, RunId};
+    use crate::report::follow::{Ending, News, RunEnding};
+    use crate::report::plain;
+    use std::time::Duration;
+
+    fn run() -> RunId {
+        RunId::from_stored("1a2b3c4d5e6f708192a3b4c5d6e7f809")
+    }
+
+    fn verdict(ruling: Ruling) -> Verdict {
+        Verdict {
+            name: Name::parse("is_json").unwrap(),
+            ruling,
+            expected: "exit code 0".into(),
+            found: "exit code 1".into(),
+            evidence: "line 3: no comma".into(),
+            class: None,
+            millis: 120,
+        }
+    }
+
+    fn ending(state: StepState, standing: Standing) -> Ending {
+        Ending {
+            run: RunRef {
+                id: run(),
+                plan: PlanId::parse("demo").unwrap(),
+                path: Vec::new(),
+            },
+            place: "build".into(),
+            state,
+            standing,
+            why: String::new(),
+            class: None,
+            tolerated: false,
+            cached: false,
+            took: Some(Duration::from_millis(1_250)),
+            attempts: 1,
+            broken: Vec::new(),
+            tail: Vec::new(),
+            nested: false,
+        }
+    }
+
+    fn check(ending: Ending, volume: Volume, expected: &str) {
+        let news = News::Ended(Box::new(ending));
+        assert_eq!(plain(&tell(&news, volume)), expected);
+    }
+
+    #[test]
+    fn success_takes_one_line() {
+        let verified = ending(StepState::Succeeded, Standing::Verified);
+        check(
+            verified.clone(),
+            Volume::Normal,
+            "   verified      1.2s  build\n",
+        );
+        check(verified, Volume::Quiet, "");
+        let mut second = ending(StepState::Succeeded, Standing::Reported);
+        second.attempts = 2;
+        second.run.path = vec!["all".into(), "docs[2]".into()];
+        let line = "   reported      1.2s  all/docs[2]/build · attempt 2\n";
+        check(second, Volume::Normal, line);
+    }
+
+    #[test]
+    fn a_failure_says_what_was_expected_and_what_to_do() {
+        let mut failed = ending(StepState::Failed, Standing::Refuted);
+        failed.why = "check `is_json` failed".into();
+        failed.broken = vec![verdict(Ruling::Fail)];
+        failed.tail = vec!["writing data.json".into()];
+        let expected = "     failed      1.2s  build
+                       check is_json does not hold
+                         expected exit code 0
+                         found    exit code 1
+                         │ line 3: no comma
+                       │ writing data.json
+                       the whole log: wf logs 1a2b3c4d build
+";
+        check(failed, Volume::Quiet, expected);
+    }
+
+    #[test]
+    fn what_was_skipped_says_why() {
+        let mut skipped = ending(StepState::Skipped, Standing::Unchecked);
+        skipped.why = "`build` failed".into();
+        skipped.took = None;
+        skipped.place = "publish".into();
+        let line = "    skipped            publish · `build` failed\n";
+        check(skipped, Volume::Normal, line);
+    }
+
+    #[test]
+    fn the_end_counts() {
+        let ending = RunEnding {
+            run: run(),
+            plan: PlanId::parse("demo").unwrap(),
+            outcome: Outcome::Succeeded,
+            why: String::new(),
+            failed: None,
+            tally: Tally {
+                verified: 5,
+                reported: 2,
+                ..Tally::default()
+            },
+            took: Duration::from_millis(3_210),
+        };
+        let line = "succeeded · 5 verified, 2 reported · 3.2s · run 1a2b3c4d\n";
+        assert_eq!(plain(&final_line(&ending)), line);
+        let cancelled = RunEnding {
+            outcome: Outcome::Cancelled,
+            why: "interrupted".into(),
+            ..ending
+        };
+        let lines = "cancelled · 5 verified, 2 reported · 3.2s · run 1a2b3c4d\n\
+            interrupted\nto go on: wf retry 1a2b3c4d\n";
+        assert_eq!(plain(&final_line(&cancelled)), lines);
+    }
+}

@@ -1,0 +1,288 @@
+use std::fmt::Write as _;
+
+use serde::Serialize;
+use serde_json::Value;
+
+use super::paint::{BOLD, DIM, NAME, WARN, paint};
+use crate::expr::{Ref, Scope, StatusTest, truthy};
+use crate::model::{Fan, Object, Plan, Step, StepIx, Work};
+
+/// The widest column of names.
+const WIDEST: usize = 32;
+
+/// What a run would do, as far as it can be known before.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Forecast {
+    /// The version of the format.
+    pub v: u32,
+    /// The plan.
+    pub plan: String,
+    /// Its path, relative to the workspace.
+    pub path: String,
+    /// Its resolved parameters.
+    pub params: Object,
+    /// Its steps, in an order in which they could run.
+    pub steps: Vec<Foreseen>,
+    /// The plan's own criteria.
+    pub verify: Vec<String>,
+}
+
+/// What would become of a step.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Foreseen {
+    /// The step.
+    pub step: String,
+    /// What kind of work it is.
+    pub work: String,
+    /// The steps that must end first.
+    pub depends_on: Vec<String>,
+    /// Whether it runs whatever happens.
+    pub finally: bool,
+    /// Why it will certainly not run.
+    pub skipped: Option<String>,
+    /// The condition that only the run can decide.
+    pub when: Option<String>,
+    /// How it is repeated.
+    pub repeated: Option<String>,
+    /// How often it may be tried again.
+    pub retries: u32,
+    /// Whether an earlier result may be used.
+    pub cached: bool,
+    /// Its criteria; without any, its result is only reported.
+    pub verify: Vec<String>,
+}
+
+impl Forecast {
+    /// Looks ahead.
+    pub fn of(plan: &Plan, path: &str, params: Object) -> Self {
+        let mut skipped = vec![None; plan.steps().len()];
+        let mut steps = Vec::new();
+        for ix in plan.order() {
+            let step = plan.step(ix);
+            let why = certainly_skipped(plan, step, &params, &skipped);
+            if let Some(slot) = skipped.get_mut(ix.at()) {
+                slot.clone_from(&why);
+            }
+            steps.push(foresee(plan, ix, why));
+        }
+        let names = plan
+            .parts()
+            .verify
+            .iter()
+            .map(|check| check.name.to_string());
+        Self {
+            v: 1,
+            plan: plan.id().to_string(),
+            path: path.to_owned(),
+            params,
+            steps,
+            verify: names.collect(),
+        }
+    }
+
+    /// The forecast as JSON.
+    pub fn json(&self) -> String {
+        serde_json::to_string_pretty(self).unwrap_or_default() + "\n"
+    }
+
+    /// The forecast for a person.
+    pub fn render(&self) -> String {
+        let mut text = format!("{} · {} · ", paint(BOLD, &self.plan), self.path);
+        text.push_str("a dry run: nothing is touched\n");
+        if !self.params.is_empty() {
+            let _ = writeln!(text, "\n{}", paint(DIM, "parameters"));
+        }
+        for (name, value) in &self.params {
+            let value = value
+                .as_str()
+                .map_or_else(|| value.to_string(), str::to_owned);
+            let _ = writeln!(text, "  {name} = {value}");
+        }
+        let names = self.steps.iter().map(|step| step.step.chars().count());
+        let width = names.max().unwrap_or(0).min(WIDEST);
+        for (title, finally) in [("steps", false), ("finally", true)] {
+            let own = self.steps.iter().filter(|step| step.finally == finally);
+            let lines: String = own.map(|step| step.line(width)).collect();
+            if !lines.is_empty() {
+                let _ = write!(text, "\n{}\n{lines}", paint(DIM, title));
+            }
+        }
+        if !self.verify.is_empty() {
+            let _ = writeln!(text, "\n{}\n  {}", paint(DIM, "then"), checks(&self.verify));
+        }
+        text
+    }
+}
+
+impl Foreseen {
+    fn line(&self, width: usize) -> String {
+        let mut parts = vec![self.work.clone()];
+        if !self.depends_on.is_empty() {
+            parts.push(format!("after {}", self.depends_on.join(", ")));
+        }
+        parts.extend(self.when.as_ref().map(|when| format!("when {when}")));
+        parts.extend(self.repeated.clone());
+        if self.retries > 0 {
+            parts.push(format!("up to {} attempts", u64::from(self.retries) + 1));
+        }
+        if self.cached {
+            parts.push("reused if nothing changed".into());
+        }
+        if !self.verify.is_empty() {
+            parts.push(checks(&self.verify));
+        }
+        let about = paint(DIM, &parts.join(" · "));
+        let name = format!("{:<width$}", self.step);
+        match &self.skipped {
+            None => format!("  {}  {about}\n", paint(NAME, &name)),
+            Some(why) => {
+                let why = paint(WARN, &format!("skipped: {why}"));
+                format!("  {}  {why}\n", paint(DIM, &name))
+            }
+        }
+    }
+}
+
+fn checks(names: &[String]) -> String {
+    format!("checks {}", names.join(", "))
+}
+
+fn foresee(plan: &Plan, ix: StepIx, skipped: Option<String>) -> Foreseen {
+    let step = plan.step(ix);
+    let needs = step
+        .depends_on
+        .iter()
+        .map(|ix| plan.step(*ix).id.to_string());
+    let when = step.when.as_ref().filter(|when| when.constant().is_none());
+    Foreseen {
+        step: step.id.to_string(),
+        work: work(&step.work),
+        depends_on: needs.collect(),
+        finally: plan.is_finally(ix),
+        when: when.map(|when| when.source().to_owned()),
+        skipped,
+        repeated: repeated(&step.fan),
+        retries: step.retry.max,
+        cached: step.cache.is_some(),
+        verify: step
+            .verify
+            .iter()
+            .map(|check| check.name.to_string())
+            .collect(),
+    }
+}
+
+fn work(work: &Work) -> String {
+    match work {
+        Work::Run(_) => "run".into(),
+        Work::Exec(_) => "exec".into(),
+        Work::Http(http) => format!("http {}", http.method),
+        Work::Uses(uses) => format!("uses {}", uses.path),
+        Work::Wait(_) => "wait".into(),
+    }
+}
+
+fn repeated(fan: &Fan) -> Option<String> {
+    match fan {
+        Fan::Once => None,
+        Fan::Each(list) => Some(format!("for each of {}", list.source())),
+        Fan::List(items) => Some(format!("for each of {} items", items.len())),
+        Fan::Matrix(cells) => Some(format!("for each of {} combinations", cells.len())),
+    }
+}
+
+/// Why a step will not run, if that is certain now.
+fn certainly_skipped(
+    plan: &Plan,
+    step: &Step,
+    params: &Object,
+    skipped: &[Option<String>],
+) -> Option<String> {
+    let when = step.when.as_ref();
+    if !when.is_some_and(crate::expr::Expr::asks_status) {
+        let gone = |ix: &&StepIx| skipped.get(ix.at()).is_some_and(Option::is_some);
+        if let Some(ix) = step.depends_on.iter().find(gone) {
+            return Some(format!("it depends on `{}`", plan.step(*ix).id));
+        }
+    }
+    let when = when?;
+    let known = |name: &Ref| matches!(name, Ref::Param(_));
+    if !when.refs().iter().all(|reference| known(&reference.name)) {
+        return None;
+    }
+    let value = when.eval(&Given(params)).ok()?;
+    (!truthy(&value)).then(|| format!("`{}` is not true", when.source()))
+}
+
+/// What is known before a run.
+struct Given<'a>(&'a Object);
+
+impl Scope for Given<'_> {
+    fn value(&self, name: &Ref) -> Option<Value> {
+        match name {
+            Ref::Param(name) => self.0.get(name).cloned(),
+            _ => None,
+        }
+    }
+
+    fn test(&self, _: StatusTest, _: Option<&str>) -> bool {
+        false
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Forecast;
+    use crate::report::plain;
+    use crate::spec::{Defaults, Memory, load, lower};
+    use serde_json::json;
+
+    const PLAN: &str = "---
+kind: plan
+id: demo
+params:
+  region: {type: string}
+steps:
+  - {id: fetch, run: 'true', verify: [{name: there, run: 'true'}]}
+  - {id: publish, run: 'true', depends_on: [fetch], when: params.region == 'us'}
+  - {id: tell, run: 'true', depends_on: [publish]}
+  - {id: mourn, run: 'true', depends_on: [publish], when: failed()}
+finally:
+  - {id: cleanup, run: 'true'}
+---
+";
+
+    #[test]
+    fn what_will_not_run_is_known_before() {
+        let files = Memory([("a.md".to_owned(), PLAN.into())].into());
+        let defaults = Defaults {
+            policy: crate::model::Policy {
+                max_parallel: 1,
+                on_failure: crate::model::OnFailure::Stop,
+                grace: std::time::Duration::ZERO,
+            },
+            retry: crate::model::Retry::default(),
+        };
+        let plan = lower(&load(&files, "a.md"), &defaults).unwrap();
+        let params = json!({"region": "eu"}).as_object().cloned().unwrap();
+        let expected = "\
+demo · a.md · a dry run: nothing is touched
+
+parameters
+  region = eu
+
+steps
+  fetch    run · checks there
+  publish  skipped: `params.region == 'us'` is not true
+  tell     skipped: it depends on `publish`
+  mourn    run · after publish · when failed()
+
+finally
+  cleanup  run
+";
+        assert_eq!(
+            plain(&Forecast::of(&plan, "a.md", params).render()),
+            expected
+        );
+    }
+}

@@ -1,0 +1,48 @@
+use std::fmt::Write as _;
+use std::time::Duration;
+
+use anstyle::Style;
+
+use super::elapsed;
+use super::paint::{BAD, DIM, paint};
+use crate::machine::Verdict;
+
+/// Where the text of a line begins, after verb and time.
+pub(super) const INDENT: &str = "                       ";
+
+/// A criterion that does not hold: what was expected, and what was found.
+pub(super) fn broken(verdict: &Verdict) -> String {
+    let mut text = format!(
+        "{INDENT}check {} does not hold\n",
+        paint(BAD, verdict.name.as_str())
+    );
+    for (word, what) in [("expected", &verdict.expected), ("found", &verdict.found)] {
+        if !what.is_empty() {
+            let _ = writeln!(
+                text,
+                "{INDENT}  {word:<9}{}",
+                what.trim_end().replace('\n', "⏎")
+            );
+        }
+    }
+    let said = verdict.found.contains(verdict.evidence.trim());
+    for line in verdict.evidence.lines().filter(|_| !said) {
+        let _ = writeln!(text, "{INDENT}  {} {line}", paint(DIM, "│"));
+    }
+    text
+}
+
+/// Which attempt, unless it was the first.
+pub(super) fn nth(attempt: u32) -> String {
+    match attempt {
+        0 | 1 => String::new(),
+        n => format!(" · attempt {n}"),
+    }
+}
+
+/// A verb, a time and a text, lined up with all others.
+pub(super) fn line(style: Style, verb: &str, took: Option<Duration>, text: &str) -> String {
+    let took = took.map(elapsed).unwrap_or_default();
+    let verb = paint(style, &format!("{verb:>11}"));
+    format!("{verb} {took:>9}  {text}\n")
+}

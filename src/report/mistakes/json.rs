@@ -1,0 +1,128 @@
+use serde::Serialize;
+
+use super::Checked;
+use crate::diag::{Diagnostic, Severity};
+use crate::source::{Source, Span};
+
+/// The version of the document of `wf check --json`. Within a version, keys are only added.
+pub const DIAGNOSTICS_VERSION: u32 = 1;
+
+#[derive(Serialize)]
+struct Document<'a> {
+    v: u32,
+    files: usize,
+    errors: usize,
+    warnings: usize,
+    diagnostics: Vec<One<'a>>,
+}
+
+#[derive(Serialize)]
+struct One<'a> {
+    code: &'static str,
+    severity: &'static str,
+    message: &'a str,
+    path: &'a str,
+    #[serde(flatten)]
+    place: Place,
+    #[serde(skip_serializing_if = "str::is_empty")]
+    label: &'a str,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    also: Vec<Also<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    help: Option<&'a str>,
+}
+
+#[derive(Serialize)]
+struct Also<'a> {
+    #[serde(flatten)]
+    place: Place,
+    text: &'a str,
+}
+
+/// Lines and columns from one, columns in characters; bytes from zero.
+#[derive(Serialize)]
+struct Place {
+    line: usize,
+    column: usize,
+    end_line: usize,
+    end_column: usize,
+    bytes: [u32; 2],
+}
+
+/// All files' diagnostics as one JSON document.
+pub fn json(all: &[Checked]) -> String {
+    let sum = |severity| all.iter().map(|file| file.count(severity)).sum();
+    let document = Document {
+        v: DIAGNOSTICS_VERSION,
+        files: all.len(),
+        errors: sum(Severity::Error),
+        warnings: sum(Severity::Warning),
+        diagnostics: all
+            .iter()
+            .flat_map(|file| file.diagnostics.iter().map(|d| one(&file.source, d)))
+            .collect(),
+    };
+    serde_json::to_string_pretty(&document).unwrap_or_default() + "\n"
+}
+
+fn one<'a>(source: &'a Source, diagnostic: &'a Diagnostic) -> One<'a> {
+    One {
+        code: diagnostic.code.as_str(),
+        severity: super::annotate::level(diagnostic),
+        message: &diagnostic.message,
+        path: source.path(),
+        place: place(source, diagnostic.span),
+        label: &diagnostic.label,
+        also: diagnostic
+            .also
+            .iter()
+            .map(|label| Also {
+                place: place(source, label.span),
+                text: &label.text,
+            })
+            .collect(),
+        help: diagnostic.help.as_deref(),
+    }
+}
+
+fn place(source: &Source, span: Span) -> Place {
+    let (start, end) = (source.place(span.start), source.place(span.end));
+    Place {
+        line: start.line,
+        column: start.column,
+        end_line: end.line,
+        end_column: end.column,
+        bytes: [span.start, span.end],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::json;
+    use crate::report::mistakes::sample;
+    use serde_json::{Value, json as value};
+
+    #[test]
+    fn the_document_has_places_as_people_and_programs_count() {
+        let document: Value = serde_json::from_str(&json(&[sample::checked()])).unwrap();
+        let expected = value!({
+            "v": 1, "files": 1, "errors": 1, "warnings": 0,
+            "diagnostics": [{
+                "code": "plan/duplicate-id",
+                "severity": "error",
+                "message": "two steps are called `build`",
+                "path": "plans/a.md",
+                "line": 5, "column": 10, "end_line": 5, "end_column": 15,
+                "bytes": [47, 52],
+                "label": "the second",
+                "also": [{
+                    "line": 4, "column": 10, "end_line": 4, "end_column": 15,
+                    "bytes": [31, 36],
+                    "text": "the first",
+                }],
+                "help": "give one of them another id",
+            }],
+        });
+        assert_eq!(document, expected);
+    }
+}

@@ -1,0 +1,15 @@
+//! Diagnostics as text for people, and as JSON, SARIF and annotations for programs.
+
+mod annotate;
+mod checked;
+mod json;
+#[cfg(test)]
+mod sample;
+mod sarif;
+mod text;
+
+pub use annotate::{annotation, annotations};
+pub use checked::Checked;
+pub use json::{DIAGNOSTICS_VERSION, json};
+pub use sarif::sarif;
+pub use text::{summary, text};

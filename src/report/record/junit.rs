@@ -1,0 +1,116 @@
+use std::fmt::Write as _;
+
+use std::time::Duration;
+
+use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite};
+
+use super::Record;
+use super::record::{place, took};
+use crate::machine::StepState;
+use crate::store::{CheckRow, StepRow};
+
+/// A run as a JUnit report: a suite a plan, a case a step.
+pub fn junit(record: &Record) -> String {
+    let mut report = Report::new(record.run.plan.clone());
+    let took = record
+        .run
+        .ended
+        .map(|ended| ended.since(record.run.created));
+    report.set_time(took.unwrap_or(Duration::ZERO));
+    suites(record, &record.run.plan, &mut report);
+    report.to_string().unwrap_or_default()
+}
+
+fn suites(record: &Record, name: &str, report: &mut Report) {
+    let mut suite = TestSuite::new(name.to_owned());
+    for row in &record.steps {
+        suite.add_test_case(case(record, row, name));
+    }
+    for check in record.own_rulings() {
+        suite.add_test_case(criterion(check, name));
+    }
+    report.add_test_suite(suite);
+    for nested in &record.nested {
+        let place = nested.attempt.split('#').next().unwrap_or("");
+        suites(&nested.record, &format!("{name}/{place}"), report);
+    }
+}
+
+fn case(record: &Record, row: &StepRow, suite: &str) -> TestCase {
+    let place = place(row);
+    let status = match row.state {
+        StepState::Failed if !row.tolerated => {
+            let mut text = row.why.clone();
+            for check in record
+                .rulings(&place)
+                .iter()
+                .filter(|c| !c.verdict.passed())
+            {
+                let _ = write!(text, "\n{}", story(check));
+            }
+            failure(&row.why, &text)
+        }
+        StepState::Succeeded | StepState::Failed => TestCaseStatus::success(),
+        _ => {
+            let mut skipped = TestCaseStatus::skipped();
+            skipped.set_message(row.why.clone());
+            skipped
+        }
+    };
+    let mut case = TestCase::new(place.to_string(), status);
+    case.set_classname(suite.to_owned());
+    case.set_time(took(row).unwrap_or(Duration::ZERO));
+    case.add_property(("standing", row.standing.as_str()));
+    case
+}
+
+fn criterion(check: &CheckRow, suite: &str) -> TestCase {
+    let status = if check.verdict.passed() {
+        TestCaseStatus::success()
+    } else {
+        failure(
+            &format!("check `{}` failed", check.verdict.name),
+            &story(check),
+        )
+    };
+    let mut case = TestCase::new(format!("verify {}", check.verdict.name), status);
+    case.set_classname(suite.to_owned());
+    case.set_time(Duration::from_millis(check.verdict.millis));
+    case
+}
+
+fn failure(message: &str, text: &str) -> TestCaseStatus {
+    let mut status = TestCaseStatus::non_success(NonSuccessKind::Failure);
+    status.set_message(message.to_owned());
+    status.set_description(text.to_owned());
+    status
+}
+
+fn story(check: &CheckRow) -> String {
+    let verdict = &check.verdict;
+    let (name, expected, found) = (&verdict.name, &verdict.expected, &verdict.found);
+    format!(
+        "{name}: expected {expected}, found {found}\n{}",
+        verdict.evidence
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::junit;
+    use crate::report::record::sample;
+
+    #[test]
+    fn every_step_is_a_case() {
+        let text = junit(&sample::record());
+        for part in [
+            r#"<testsuites name="nightly-report" tests="3" skipped="1" failures="1" errors="0" time="3.210">"#,
+            r#"<testcase name="fetch" classname="nightly-report" time="1.250">"#,
+            r#"<failure message="check `is_json` failed">"#,
+            "is_json: expected exit code 0, found exit code 1\nline 3: no comma",
+            r#"<skipped message="`build` failed"/>"#,
+        ] {
+            assert!(text.contains(part), "{part} in {text}");
+        }
+    }
+}

@@ -1,0 +1,25 @@
+//! A run as the store remembers it: lists, reports, explanations.
+//!
+//! A [`Record`] is everything that is known of one run, with the runs nested in it.
+
+mod junit;
+mod life;
+#[expect(
+    clippy::module_inception,
+    reason = "the module is named after its type"
+)]
+mod record;
+mod runs;
+#[cfg(test)]
+mod sample;
+mod show;
+mod summary;
+mod why;
+
+pub use junit::junit;
+pub use life::Life;
+pub use record::{Nested, RECORD_VERSION, Record};
+pub use runs::runs;
+pub use show::show;
+pub use summary::summary;
+pub use why::{CacheStory, Why, why};

@@ -1,0 +1,73 @@
+use anstyle::Style;
+
+use super::Life;
+use crate::report::paint::{DIM, NAME};
+use crate::report::{Align, Table, counts, elapsed, moment};
+use crate::store::{Owner, RunRow, RunState};
+use crate::time::Moment;
+
+/// Runs as a table, newest first.
+pub fn runs(rows: &[(RunRow, Option<Owner>)], now: Moment) -> String {
+    let mut table = Table::new(&[
+        ("run", Align::Left),
+        ("plan", Align::Left),
+        ("state", Align::Left),
+        ("steps", Align::Left),
+        ("started", Align::Left),
+        ("took", Align::Right),
+    ]);
+    for (row, owner) in rows {
+        let life = Life::of(row, *owner);
+        let steps = match row.state {
+            RunState::Running => String::new(),
+            RunState::Ended(_) => counts(&row.tally),
+        };
+        let plan = match &row.parent {
+            Some((_, attempt)) => format!("{} (in {attempt})", row.plan),
+            None => row.plan.clone(),
+        };
+        let took = match (row.ended, life) {
+            (Some(ended), _) => elapsed(ended.since(row.created)),
+            (None, Life::Running) => elapsed(now.since(row.created)),
+            (None, _) => String::new(),
+        };
+        table.row(vec![
+            (row.id.short().to_owned(), NAME),
+            (plan, Style::new()),
+            (life.as_str().to_owned(), life.style()),
+            (steps, Style::new()),
+            (moment(row.created), DIM),
+            (took, Style::new()),
+        ]);
+    }
+    table.render()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::runs;
+    use crate::report::plain;
+    use crate::report::record::sample;
+    use crate::store::{Owner, RunState};
+    use crate::time::Moment;
+
+    #[test]
+    fn a_dead_run_is_not_shown_as_running() {
+        let mut going = sample::run();
+        (going.state, going.ended) = (RunState::Running, None);
+        let owner = |alive| Some(Owner { pid: 7, alive });
+        let rows = [
+            (going.clone(), owner(true)),
+            (going, owner(false)),
+            (sample::run(), None),
+        ];
+        let now = Moment::from_millis(1_700_000_060_000);
+        let expected = "\
+run       plan            state        steps                            started                took
+1a2b3c4d  nightly-report  running                                       2023-11-14 22:13:20  1m 00s
+1a2b3c4d  nightly-report  interrupted                                   2023-11-14 22:13:20
+1a2b3c4d  nightly-report  failed       1 failed, 1 verified, 1 skipped  2023-11-14 22:13:20    3.2s
+";
+        assert_eq!(plain(&runs(&rows, now)), expected);
+    }
+}

@@ -1,0 +1,192 @@
+use std::fmt::Write as _;
+
+use super::record::{place, took};
+use super::{Life, Record};
+use crate::machine::{Place, StepState};
+use crate::model::Object;
+use crate::report::lines::{INDENT, broken, line, nth};
+use crate::report::paint::{DIM, GOOD, NAME, paint};
+use crate::report::{believed, counts, elapsed, first_line, moment, size, state_style};
+use crate::store::{CheckRow, RunState, StepRow};
+
+/// A run with its steps, their checks, and the runs nested in them.
+pub fn show(record: &Record) -> String {
+    let mut text = head(record);
+    text.push('\n');
+    steps(record, 0, &mut text);
+    let own: Vec<&CheckRow> = record.own_rulings().collect();
+    if !own.is_empty() {
+        let _ = writeln!(text, "\n{}", paint(DIM, "the plan's own checks"));
+        for check in own {
+            text.push_str(&ruling(check));
+        }
+    }
+    text.push_str(&artifacts(record));
+    text.push_str(&next(record));
+    text
+}
+
+fn head(record: &Record) -> String {
+    let run = &record.run;
+    let life = Life::of(run, record.owner);
+    let state = paint(life.style(), life.as_str());
+    let tally = match run.state {
+        RunState::Ended(_) => format!(" · {}", counts(&run.tally)),
+        RunState::Running => String::new(),
+    };
+    let id = paint(NAME, run.id.short());
+    let mut text = format!("{} · {state}{tally} · run {id}\n", run.plan);
+    let mut field = |name: &str, value: &str| {
+        if !value.is_empty() {
+            let _ = writeln!(text, "  {} {value}", paint(DIM, &format!("{name:<8}")));
+        }
+    };
+    field("why", &run.why);
+    field("file", &run.path);
+    field("params", &pairs(&run.params));
+    let took = run.ended.map(|ended| elapsed(ended.since(run.created)));
+    let took = took
+        .map(|took| format!(" · took {took}"))
+        .unwrap_or_default();
+    field("started", &format!("{}{took}", moment(run.created)));
+    if let Some(earlier) = &run.retry_of {
+        field("retry of", earlier.short());
+    }
+    if let Some((above, attempt)) = &run.parent {
+        field("part of", &format!("{attempt} of run {}", above.short()));
+    }
+    field("outputs", &pairs(&run.outputs));
+    text
+}
+
+/// Values on one line: `day=mon n=3`.
+fn pairs(values: &Object) -> String {
+    let pair = |(name, value): (&String, &serde_json::Value)| match value {
+        serde_json::Value::String(text) => format!("{name}={text}"),
+        other => format!("{name}={other}"),
+    };
+    values.iter().map(pair).collect::<Vec<_>>().join(" ")
+}
+
+fn steps(record: &Record, depth: usize, text: &mut String) {
+    for row in &record.steps {
+        let place = place(row);
+        let rulings = record.rulings(&place);
+        let told = rulings.iter().any(|check| !check.verdict.passed());
+        text.push_str(&step(row, &place, depth, told));
+        for check in rulings {
+            text.push_str(&ruling(check));
+        }
+        for nested in record.nested_in(&place) {
+            steps(nested, depth + 1, text);
+        }
+    }
+}
+
+/// The line of a step; `told` leaves out why it failed, which its checks tell.
+fn step(row: &StepRow, place: &Place, depth: usize, told: bool) -> String {
+    let margin = "  ".repeat(depth + usize::from(row.item.is_some()));
+    let mut about = format!("{margin}{place}");
+    if let Some(key) = row.item_key.as_ref().filter(|key| !key.is_empty()) {
+        let _ = write!(about, " ({key})");
+    }
+    about.push_str(&nth(row.attempts));
+    if row.tolerated {
+        about.push_str(" · allowed to fail");
+    }
+    if row.cached.is_some() {
+        about.push_str(" · cached");
+    }
+    if let Some(from) = &row.kept_from {
+        let _ = write!(about, " · kept from run {}", from.short());
+    }
+    if !row.why.is_empty() && !told {
+        let _ = write!(about, " · {}", first_line(&row.why));
+    }
+    let verb = believed(row.state, row.standing);
+    line(state_style(row.state), verb, took(row), &about)
+}
+
+fn ruling(check: &CheckRow) -> String {
+    if check.verdict.passed() {
+        let name = paint(GOOD, check.verdict.name.as_str());
+        format!("{INDENT}  check {name} holds\n")
+    } else {
+        broken(&check.verdict)
+    }
+}
+
+fn artifacts(record: &Record) -> String {
+    let mut text = String::new();
+    for row in &record.artifacts {
+        let file = &row.artifact;
+        let (bytes, digest) = (size(file.size), file.digest.short());
+        let _ = writeln!(
+            text,
+            "  {} · {bytes} · {digest} · from {}",
+            file.path, row.step
+        );
+    }
+    if text.is_empty() {
+        text
+    } else {
+        format!("\n{}\n{text}", paint(DIM, "artifacts"))
+    }
+}
+
+/// The commands that lead on from here.
+fn next(record: &Record) -> String {
+    let id = record.run.id.short();
+    let mut commands = Vec::new();
+    let failed = |row: &&StepRow| row.state == StepState::Failed && row.started.is_some();
+    if let Some(row) = record.steps.iter().find(failed) {
+        let place = place(row);
+        commands.push(format!("wf logs {id} {place}"));
+        commands.push(format!("wf why {id} {place}"));
+    }
+    match Life::of(&record.run, record.owner) {
+        Life::Interrupted => commands.push(format!("wf resume {id}")),
+        Life::Ended(outcome) if outcome != crate::machine::Outcome::Succeeded => {
+            commands.push(format!("wf retry {id}"));
+        }
+        _ => {}
+    }
+    if commands.is_empty() {
+        return String::new();
+    }
+    let commands: Vec<String> = commands.iter().map(|c| paint(NAME, c)).collect();
+    format!("\n{} {}\n", paint(DIM, "next:"), commands.join(" · "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::show;
+    use crate::report::plain;
+    use crate::report::record::sample;
+
+    #[test]
+    fn a_record_tells_states_checks_and_what_to_do() {
+        let expected = "\
+nightly-report · failed · 1 failed, 1 verified, 1 skipped · run 1a2b3c4d
+  why      step `build` failed
+  file     workflows/nightly.md
+  params   day=mon n=3
+  started  2023-11-14 22:13:20 · took 3.2s
+
+   verified      1.2s  fetch
+                         check is_json holds
+     failed      1.2s  build · attempt 2
+                       check is_json does not hold
+                         expected exit code 0
+                         found    exit code 1
+                         │ line 3: no comma
+    skipped            publish · `build` failed
+
+artifacts
+  data.json · 3.4 KiB · e3b0c44298fc · from fetch
+
+next: wf logs 1a2b3c4d build · wf why 1a2b3c4d build · wf retry 1a2b3c4d
+";
+        assert_eq!(plain(&show(&sample::record())), expected);
+    }
+}

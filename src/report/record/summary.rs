@@ -1,0 +1,106 @@
+use std::fmt::Write as _;
+
+use super::record::{is_whole, place, took};
+use super::{Life, Record};
+use crate::report::{believed, counts, elapsed, first_line};
+use crate::store::{CheckRow, StepRow};
+
+/// The most steps that a summary lists; failed ones first.
+const ROWS: usize = 200;
+
+/// A run as Markdown, for the step summary of GitHub Actions.
+pub fn summary(record: &Record) -> String {
+    let run = &record.run;
+    let life = Life::of(run, record.owner).as_str();
+    let mut text = format!("### {} · {life}\n\n", escape(&run.plan));
+    let took = run.ended.map(|ended| elapsed(ended.since(run.created)));
+    let took = took.unwrap_or_default();
+    let _ = writeln!(
+        text,
+        "{} · {took} · run `{}`\n",
+        counts(&run.tally),
+        run.id.short()
+    );
+    text.push_str("| step | result | took | why |\n|---|---|--:|---|\n");
+    let rows: Vec<&StepRow> = record.steps.iter().filter(|row| is_whole(row)).collect();
+    let failed = rows.iter().filter(|row| row.class.is_some());
+    let others = rows.iter().filter(|row| row.class.is_none());
+    for row in failed.chain(others).take(ROWS) {
+        text.push_str(&line(row));
+    }
+    if rows.len() > ROWS {
+        let _ = writeln!(text, "\nand {} more", rows.len() - ROWS);
+    }
+    text.push_str(&checks(record));
+    text
+}
+
+fn line(row: &StepRow) -> String {
+    let took = took(row).map(elapsed).unwrap_or_default();
+    let result = believed(row.state, row.standing);
+    let why = escape(first_line(&row.why));
+    format!("| `{}` | {result} | {took} | {why} |\n", row.step)
+}
+
+/// The criteria that do not hold.
+fn checks(record: &Record) -> String {
+    let of_steps = record
+        .steps
+        .iter()
+        .flat_map(|row| record.rulings(&place(row)));
+    let mut text = String::new();
+    for check in of_steps.chain(record.own_rulings()) {
+        if !check.verdict.passed() {
+            text.push_str(&broken(check));
+        }
+    }
+    text
+}
+
+fn broken(check: &CheckRow) -> String {
+    let verdict = &check.verdict;
+    let step = check.step.as_ref().map_or("the plan", |step| step.as_str());
+    let (expected, found) = (escape(&verdict.expected), escape(&verdict.found));
+    format!(
+        "\n**{step}: {}** expected {expected}, found {found}\n",
+        verdict.name
+    )
+}
+
+/// Text as text, whatever Markdown or HTML is in it.
+fn escape(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '\n' | '\r' => escaped.push(' '),
+            '<' => escaped.push_str("&lt;"),
+            '\\' | '|' | '*' | '_' | '[' | ']' | '`' | '#' => escaped.extend(['\\', c]),
+            other => escaped.push(other),
+        }
+    }
+    escaped
+}
+
+#[cfg(test)]
+mod tests {
+    use super::summary;
+    use crate::report::record::sample;
+
+    #[test]
+    fn what_failed_comes_first() {
+        let expected = "\
+### nightly-report · failed
+
+1 failed, 1 verified, 1 skipped · 3.2s · run `1a2b3c4d`
+
+| step | result | took | why |
+|---|---|--:|---|
+| `build` | failed | 1.2s | check \\`is\\_json\\` failed |
+| `fetch` | verified | 1.2s |  |
+| `publish` | skipped |  | \\`build\\` failed |
+
+**build: is_json** expected exit code 0, found exit code 1
+";
+        assert_eq!(summary(&sample::record()), expected);
+    }
+}

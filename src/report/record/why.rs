@@ -1,0 +1,302 @@
+use std::fmt::Write as _;
+
+use super::Record;
+use super::record::place;
+use crate::machine::{Exit, Place, StepState};
+use crate::model::{Class, Plan, Step};
+use crate::name::RunId;
+use crate::report::paint::{BOLD, DIM, paint};
+use crate::report::{believed, first_line, state_style};
+use crate::store::{AttemptRow, StepRow};
+
+/// What a step's explanation is made of.
+#[derive(Clone, Copy, Debug)]
+pub struct Why<'a> {
+    /// The run.
+    pub record: &'a Record,
+    /// The plan that it ran by.
+    pub plan: &'a Plan,
+    /// The step or item.
+    pub place: &'a Place,
+    /// What the cache was asked.
+    pub cache: Option<&'a CacheStory>,
+}
+
+/// What a place asked the cache, and what it heard.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CacheStory {
+    /// Whether an earlier result was found.
+    pub hit: bool,
+    /// The latest earlier run that asked, if there is one.
+    pub against: Option<RunId>,
+    /// What changed since then, one line each.
+    pub changes: Vec<String>,
+}
+
+/// Why a step ran or did not, why it ended so, and by which rule.
+pub fn why(of: &Why<'_>) -> String {
+    let mut text = String::new();
+    let row = of.record.steps.iter().find(|row| place(row) == *of.place);
+    let step = of
+        .plan
+        .find(of.place.step.as_str())
+        .map(|ix| of.plan.step(ix));
+    text.push_str(&head(of.place, row));
+    let mut reasons = Vec::new();
+    match row {
+        None => reasons.push("nothing happened to it: the run ended, or is not there yet".into()),
+        Some(row) => {
+            reasons.extend(beginning(of, row, step));
+            reasons.extend(of.cache.map(cached).unwrap_or_default());
+            reasons.extend(attempts(of, row, step));
+            reasons.extend(end(row));
+        }
+    }
+    for reason in reasons {
+        let _ = writeln!(text, "  {} {reason}", paint(DIM, "·"));
+    }
+    text
+}
+
+fn head(place: &Place, row: Option<&StepRow>) -> String {
+    let name = paint(BOLD, &place.to_string());
+    let Some(row) = row else {
+        return format!("{name} · not begun\n");
+    };
+    let state = paint(state_style(row.state), believed(row.state, row.standing));
+    match first_line(&row.why) {
+        "" => format!("{name} · {state}\n"),
+        why => format!("{name} · {state} · {why}\n"),
+    }
+}
+
+/// Why it began, or did not.
+fn beginning(of: &Why<'_>, row: &StepRow, step: Option<&Step>) -> Vec<String> {
+    if let Some(from) = &row.kept_from {
+        let short = from.short();
+        return vec![format!(
+            "it did not run: its result is that of run {short}, and a retry repeats only what \
+             did not succeed"
+        )];
+    }
+    let mut reasons: Vec<String> = step.map(|step| needs(of, step)).unwrap_or_default();
+    if row.state == StepState::Skipped {
+        reasons.push(skip_rule(step));
+    }
+    reasons
+}
+
+fn needs(of: &Why<'_>, step: &Step) -> Vec<String> {
+    let mut reasons = Vec::new();
+    for ix in &step.depends_on {
+        let id = &of.plan.step(*ix).id;
+        let own = |row: &&StepRow| row.step == *id && row.item.is_none();
+        let state = match of.record.steps.iter().find(own) {
+            Some(row) => believed(row.state, row.standing),
+            None => "not ended",
+        };
+        reasons.push(format!("it depends on `{id}`, which is {state}"));
+    }
+    if step.depends_on.is_empty() {
+        let finally = of
+            .plan
+            .find(step.id.as_str())
+            .is_some_and(|ix| of.plan.is_finally(ix));
+        reasons.push(if finally {
+            "it is a `finally` step: it runs whatever happened".into()
+        } else {
+            "it depends on no other step".into()
+        });
+    }
+    if let Some(when) = &step.when {
+        reasons.push(format!("it runs when `{}`", when.source()));
+    }
+    reasons
+}
+
+fn skip_rule(step: Option<&Step>) -> String {
+    let asks = step
+        .and_then(|step| step.when.as_ref())
+        .is_some_and(crate::expr::Expr::asks_status);
+    if asks {
+        "its `when` asks for the state of steps, so it decides alone; it was not true".into()
+    } else {
+        "the rule: a step is skipped if its `when` is not true, or if a step that it depends on \
+         failed, was skipped or was cancelled"
+            .into()
+    }
+}
+
+fn cached(story: &CacheStory) -> Vec<String> {
+    if story.hit {
+        return vec!["it did not run: nothing that its result depends on has changed".into()];
+    }
+    let Some(against) = &story.against else {
+        return vec!["it is cached, and no earlier run of the plan has its result".into()];
+    };
+    let short = against.short();
+    let mut lines = vec![format!(
+        "no earlier result could be reused; since run {short}:"
+    )];
+    lines.extend(story.changes.iter().map(|change| format!("  {change}")));
+    if story.changes.is_empty() {
+        lines.push("  nothing changed, but that run left no result to reuse".into());
+    }
+    lines
+}
+
+fn attempts(of: &Why<'_>, row: &StepRow, step: Option<&Step>) -> Vec<String> {
+    let own = |attempt: &&AttemptRow| attempt.step == row.step && attempt.item == row.item;
+    let attempts: Vec<&AttemptRow> = of.record.attempts.iter().filter(own).collect();
+    let mut reasons = Vec::new();
+    for (at, attempt) in attempts.iter().enumerate() {
+        reasons.push(told(of, attempt));
+        let last = at + 1 == attempts.len();
+        let class = attempt.class.or(if last {
+            row.class
+        } else {
+            Some(Class::Logical)
+        });
+        if let (Some(class), Some(step)) = (class, step) {
+            reasons.extend(retried(attempt, class, step, last && row.state.is_final()));
+        }
+    }
+    reasons
+}
+
+/// How an attempt ended, and what its checks ruled.
+fn told(of: &Why<'_>, attempt: &AttemptRow) -> String {
+    let n = attempt.attempt;
+    let Some(exit) = &attempt.exit else {
+        return format!("attempt {n} has not ended");
+    };
+    let broken: Vec<String> = of
+        .record
+        .checks
+        .iter()
+        .filter(|check| {
+            check.step.as_ref() == Some(&attempt.step)
+                && (check.item, check.attempt) == (attempt.item, Some(n))
+                && !check.verdict.passed()
+        })
+        .map(|check| {
+            let (name, verdict) = (&check.verdict.name, &check.verdict);
+            format!(
+                "`{name}` expected {}, found {}",
+                verdict.expected, verdict.found
+            )
+        })
+        .collect();
+    let said = match exit {
+        Exit::Code { code: 0 } | Exit::Done => "said that it succeeded".to_owned(),
+        other => format!("ended: {other}"),
+    };
+    if broken.is_empty() {
+        format!("attempt {n} {said}")
+    } else {
+        format!(
+            "attempt {n} {said}; its checks found otherwise: {}",
+            broken.join("; ")
+        )
+    }
+}
+
+/// Why a failed attempt was followed by another, or not.
+fn retried(attempt: &AttemptRow, class: Class, step: &Step, last: bool) -> Option<String> {
+    let (n, max) = (attempt.attempt, step.retry.max);
+    let word = class_word(class);
+    if !last {
+        return Some(format!(
+            "its failure was {word}, so it was repeated: {n} of {max} retries"
+        ));
+    }
+    if max == 0 {
+        return Some(format!("its failure was {word}; the step has no `retry`"));
+    }
+    if !step.retry.on.contains(&class) {
+        return Some(format!(
+            "its failure was {word}, and `retry.on` does not name that"
+        ));
+    }
+    (n > max).then(|| format!("its failure was {word}, and all {max} retries were used"))
+}
+
+fn class_word(class: Class) -> &'static str {
+    match class {
+        Class::Logical => "logical (it ran, and the result was wrong)",
+        Class::Environmental => "environmental (the world around it failed)",
+        Class::Interrupted => "an interruption (the engine died while it ran)",
+    }
+}
+
+fn end(row: &StepRow) -> Option<String> {
+    match row.state {
+        StepState::Succeeded if believed(row.state, row.standing) == "reported" => {
+            Some("it is reported, not verified: it has no checks".into())
+        }
+        StepState::Failed if row.tolerated => {
+            Some("`on_error: continue` lets the run go on without it".into())
+        }
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{CacheStory, Why, why};
+    use crate::machine::Place;
+    use crate::report::plain;
+    use crate::report::record::sample;
+
+    fn check(step: &str, cache: Option<&CacheStory>, expected: &str) {
+        let told = why(&Why {
+            record: &sample::record(),
+            plan: &sample::plan(),
+            place: &Place::of(&sample::name(step)),
+            cache,
+        });
+        assert_eq!(plain(&told), expected);
+    }
+
+    #[test]
+    fn a_failure_names_attempts_and_the_rule_that_ended_them() {
+        let expected = "\
+build · failed · check `is_json` failed
+  · it depends on `fetch`, which is verified
+  · attempt 1 ended: exit code 2
+  · its failure was logical (it ran, and the result was wrong), so it was repeated: 1 of 1 retries
+  · attempt 2 said that it succeeded; its checks found otherwise: `is_json` expected exit code 0, \
+            found exit code 1
+  · its failure was logical (it ran, and the result was wrong), and all 1 retries were used
+";
+        check("build", None, expected);
+    }
+
+    #[test]
+    fn a_skip_names_the_rule() {
+        let expected = "\
+publish · skipped · `build` failed
+  · it depends on `build`, which is failed
+  · the rule: a step is skipped if its `when` is not true, or if a step that it depends on failed, \
+            was skipped or was cancelled
+";
+        check("publish", None, expected);
+    }
+
+    #[test]
+    fn a_miss_names_what_changed() {
+        let story = CacheStory {
+            hit: false,
+            against: Some(sample::run().id),
+            changes: vec!["input a.txt: changed".into()],
+        };
+        let expected = "\
+fetch · verified
+  · it depends on no other step
+  · no earlier result could be reused; since run 1a2b3c4d:
+  ·   input a.txt: changed
+  · attempt 1 said that it succeeded
+";
+        check("fetch", Some(&story), expected);
+    }
+}

@@ -3,6 +3,8 @@
 mod bad_input;
 mod cli;
 mod crash;
+mod docs;
+mod examples;
 mod hostile;
 mod layers;
 mod machine;

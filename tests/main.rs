@@ -2,8 +2,10 @@
 
 mod cli;
 mod hostile;
+mod crash;
 mod layers;
 mod machine;
 mod schemas;
 mod spec;
+mod support;
 mod tidy;

@@ -1,8 +1,8 @@
 //! One binary for all integration tests.
 
 mod cli;
-mod hostile;
 mod crash;
+mod hostile;
 mod layers;
 mod machine;
 mod schemas;

@@ -160,8 +160,15 @@ fn interrupted(ui: &Ui) -> Option<Finding> {
         !owner.is_some_and(|owner| owner.alive)
     };
     let runs = reader.runs(INTERRUPTED, &filter).ok()?;
-    let dead: Vec<&str> = runs.iter().filter(|run| dead(run)).map(|run| run.id.short()).collect();
-    let found = format!("{} · `wf resume` goes on, `wf cancel` ends", dead.join(", "));
+    let dead: Vec<&str> = runs
+        .iter()
+        .filter(|run| dead(run))
+        .map(|run| run.id.short())
+        .collect();
+    let found = format!(
+        "{} · `wf resume` goes on, `wf cancel` ends",
+        dead.join(", ")
+    );
     (!dead.is_empty()).then_some(Finding {
         name: "interrupted",
         health: Health::Weak,

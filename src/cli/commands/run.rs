@@ -73,6 +73,8 @@ fn say_where(ui: &Ui, ready: &Ready) {
     let state = &ready.workspace.state;
     if *state != ui.workspace().state {
         let shown = relative(state, ui.env.cwd());
-        ui.note(&format!("the record is in {shown}: name it with --state {shown}\n"));
+        ui.note(&format!(
+            "the record is in {shown}: name it with --state {shown}\n"
+        ));
     }
 }

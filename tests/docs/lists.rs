@@ -1,0 +1,107 @@
+//! Lists in documents that the code decides.
+
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+
+use wf::diag::{Code, Severity};
+
+use crate::support::Sandbox;
+
+/// Compares a generated part of a document, which stands between two comments, with what it
+/// should be.
+fn check(path: &str, name: &str, expected: &str) {
+    let text = std::fs::read_to_string(path).expect("the document is there");
+    let (open, close) = (format!("<!-- {name} -->\n"), format!("<!-- end of {name} -->"));
+    let (before, rest) = text.split_once(&open).expect("the part begins");
+    let (found, after) = rest.split_once(&close).expect("the part ends");
+    if std::env::var_os("WF_UPDATE").is_some() {
+        let new = format!("{before}{open}{expected}{close}{after}");
+        std::fs::write(path, new).expect("the document can be written");
+    } else {
+        assert_eq!(found, expected, "{path} is out of date: WF_UPDATE=1 writes it anew");
+    }
+}
+
+#[test]
+fn mistakes_are_all_listed() {
+    let mut list = String::from("| code | | meaning |\n|---|---|---|\n");
+    for code in Code::ALL {
+        let severity = match code.severity() {
+            Severity::Error => "error",
+            Severity::Warning => "warning",
+        };
+        let _ = writeln!(list, "| `{}` | {severity} | {} |", code.as_str(), code.meaning());
+    }
+    check("docs/mistakes.md", "codes", &list);
+}
+
+#[test]
+fn commands_are_all_described() {
+    let sandbox = Sandbox::new();
+    let help = |args: &[&str]| sandbox.wf(args).exits(0).out;
+    let all = help(&["--help"]);
+    let mut list = format!("```text\n{}```\n", trimmed(&all));
+    for command in commands(&all) {
+        let text = trimmed(&help(&[&command, "--help"]));
+        let own = text.split("\nGlobal options:").next().unwrap_or_default();
+        let _ = write!(list, "\n### wf {command}\n\n```text\n{}\n```\n", own.trim_end());
+    }
+    check("docs/cli.md", "commands", &list);
+}
+
+/// The names in the list of commands.
+fn commands(help: &str) -> Vec<String> {
+    let list = help.lines().skip_while(|line| !line.starts_with("Commands:")).skip(1);
+    let names = list.map_while(|line| line.strip_prefix("  "));
+    let first = |line: &str| line.split_whitespace().next().map(str::to_owned);
+    names.filter(|line| !line.starts_with(' ')).filter_map(first).collect()
+}
+
+fn trimmed(text: &str) -> String {
+    let lines: Vec<&str> = text.trim_end().lines().map(str::trim_end).collect();
+    lines.join("\n") + "\n"
+}
+
+#[test]
+fn every_dependency_is_explained() {
+    let manifest = std::fs::read_to_string("Cargo.toml").expect("there is a manifest");
+    let text = std::fs::read_to_string("docs/dependencies.md").expect("there is a document");
+    let part = |name: &str| -> BTreeSet<String> {
+        let lines = manifest.lines().skip_while(|line| *line != name).skip(1);
+        let own = lines.take_while(|line| !line.starts_with('['));
+        own.filter_map(|line| Some(line.split_once(" = ")?.0.to_owned())).collect()
+    };
+    for name in part("[dependencies]").union(&part("[dev-dependencies]")) {
+        assert!(text.contains(&format!("| `{name}` |")), "docs/dependencies.md lacks {name}");
+    }
+    for line in text.lines().filter(|line| line.starts_with("| `")) {
+        let name = line.split('`').nth(1).unwrap_or_default();
+        let known = manifest.contains(&format!("\n{name} = "));
+        assert!(known || line.contains("not used"), "docs/dependencies.md names {name}");
+    }
+}
+
+#[test]
+fn every_event_is_described() {
+    let schema = std::fs::read_to_string("schemas/event.schema.json").expect("there is a schema");
+    let schema: serde_json::Value = serde_json::from_str(&schema).expect("it is JSON");
+    let mut names = BTreeSet::new();
+    events(&schema, &mut names);
+    assert!(names.len() > 10, "the schema has changed its form: {names:?}");
+    let text = std::fs::read_to_string("docs/events.md").expect("there is a document");
+    for name in names {
+        assert!(text.contains(&format!("| `{name}` |")), "docs/events.md lacks {name}");
+    }
+}
+
+/// The constants that the key `event` may be, anywhere in a schema.
+fn events(schema: &serde_json::Value, names: &mut BTreeSet<String>) {
+    if let Some(name) = schema.pointer("/properties/event/const").and_then(|name| name.as_str()) {
+        names.insert(name.to_owned());
+    }
+    match schema {
+        serde_json::Value::Array(items) => items.iter().for_each(|item| events(item, names)),
+        serde_json::Value::Object(fields) => fields.values().for_each(|item| events(item, names)),
+        _ => {}
+    }
+}

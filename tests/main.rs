@@ -1,5 +1,6 @@
 //! One binary for all integration tests.
 
+mod crash;
 mod docs;
 mod examples;
 mod hostile;

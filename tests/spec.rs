@@ -17,6 +17,7 @@
 use std::fmt::Write as _;
 use std::{env, fs};
 
+use wf::check;
 use wf::diag::{Diagnostic, Severity};
 use wf::source::Source;
 use wf::spec::{self, Loaded, Memory};
@@ -26,7 +27,9 @@ const ROOT: &str = "plan.md";
 
 /// Finds all mistakes of a file and of those it uses.
 fn diagnose(files: &Memory, path: &str) -> Loaded {
-    spec::load(files, path)
+    let mut loaded = spec::load(files, path);
+    check::check(&mut loaded);
+    loaded
 }
 
 #[test]
@@ -211,7 +214,7 @@ impl Example {
             if let Some(help) = content.strip_prefix("= help: ") {
                 let last = example.drawn.last_mut().expect("a help follows a mistake");
                 last.help = Some(help.trim_end().to_owned());
-            } else if let Some(mark) = Mark::read(line, count) {
+            } else if let Some(mark) = Mark::read(line, count.max(1)) {
                 example.drawn.push(mark);
             } else {
                 example.text.push_str(line);

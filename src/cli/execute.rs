@@ -7,11 +7,12 @@ use clap::Args;
 
 use super::load::Ready;
 use super::{Exit, Failure, Ui, load_record, normal, relative};
+use crate::config;
 use crate::engine::{EngineError, Finished, Ground, Observer, Session};
 use crate::machine::Outcome;
 use crate::report::follow::{Actions, JsonLines, Live, Plain, Screen, Several, Volume};
 use crate::report::record::{Record, junit, summary};
-use crate::store::{Reader, Store};
+use crate::store::{Durability, Reader, Retention, Store};
 
 /// How a run is told, and to whom.
 #[derive(Args, Clone, Debug, Default)]
@@ -29,20 +30,23 @@ pub struct Telling {
 
 /// Opens what a run needs.
 pub fn session(ui: &Ui, ready: &Ready, telling: &Telling) -> Result<Arc<Session>, Failure> {
-    let store = Store::open(
-        &ready.workspace.state,
-        ready.settings.durability,
-        ui.env.clock(),
-    )?;
+    let store = Store::open(&ready.workspace.state, durability(ready), ui.env.clock())?;
     Ok(Session::new(Ground {
         store,
         clock: ui.env.clock(),
         root: ready.workspace.root.clone(),
         host: ui.env.host(),
-        pass: ready.settings.pass.clone(),
-        log_limit: ready.settings.log_limit,
+        pass: ready.config.env_pass.clone(),
+        log_limit: ready.config.logs.max_bytes,
         observer: observer(ui, ready, telling),
     }))
+}
+
+fn durability(ready: &Ready) -> Durability {
+    match ready.config.durability {
+        config::Durability::Full => Durability::Full,
+        config::Durability::Normal => Durability::Normal,
+    }
 }
 
 fn observer(ui: &Ui, ready: &Ready, telling: &Telling) -> Box<dyn Observer + Send> {
@@ -99,7 +103,10 @@ pub fn finish(
 
 /// Forgets the runs that the configuration keeps no longer.
 pub fn prune(ui: &Ui, session: &Session, ready: &Ready) -> Result<(), Failure> {
-    let keep = ready.settings.retention;
+    let keep = Retention {
+        max_age: ready.config.retention.max_age,
+        max_runs: ready.config.retention.max_runs.map(|runs| runs as usize),
+    };
     if keep.max_age.is_some() || keep.max_runs.is_some() {
         session.store.prune(keep, ui.env.now())?;
     }

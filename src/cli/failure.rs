@@ -4,6 +4,7 @@ use std::io;
 use super::Exit;
 use crate::engine::EngineError;
 use crate::model::BadParams;
+use crate::name::RunId;
 use crate::report::{BAD, NAME, paint};
 use crate::store::{FindError, StoreError};
 
@@ -86,11 +87,11 @@ impl From<FindError> for Failure {
             FindError::NoRuns => failure.hint("run a plan first: wf run PLAN"),
             FindError::Unknown { latest, .. } if latest.is_empty() => failure,
             FindError::Unknown { latest, .. } => {
-                let latest: Vec<&str> = latest.iter().map(|run| run.short()).collect();
+                let latest: Vec<&str> = latest.iter().map(RunId::short).collect();
                 failure.hint(format!("the latest runs are {}", latest.join(", ")))
             }
             FindError::Ambiguous(ambiguous) => {
-                let among: Vec<&str> = ambiguous.among.iter().map(|run| run.as_str()).collect();
+                let among: Vec<&str> = ambiguous.among.iter().map(RunId::as_str).collect();
                 failure.hint(format!("give more of it: {}", among.join(", ")))
             }
         }
@@ -117,9 +118,8 @@ impl From<BadParams> for Failure {
 
 #[cfg(test)]
 mod tests {
-    use super::Failure;
+    use super::{Failure, RunId};
     use crate::cli::Exit;
-    use crate::name::RunId;
     use crate::report::plain;
     use crate::store::{FindError, StoreError};
 

@@ -2,15 +2,16 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
-use super::settings::Settings;
 use super::workspace::CONFIG;
 use super::{Exit, Failure, Ui, Workspace, normal, relative};
+use crate::config::{self, Config};
+use crate::diag::{Code, Diagnostic, Severity};
 use crate::model::Plan;
 use crate::name::RunId;
 use crate::report::follow::Volume;
 use crate::report::mistakes::{Checked, annotations, summary, text};
-use crate::source::{Source, Spanned};
-use crate::spec::{self, Disk, Files, Loaded, Memory, NotLowered};
+use crate::source::{Source, Span, Spanned};
+use crate::spec::{self, Disk, Files, Loaded, Memory, NotLowered, Unreadable};
 use crate::store::Reader;
 
 /// A plan that may run, and where.
@@ -22,7 +23,7 @@ pub struct Ready {
     /// The texts it was made of: its own first, the configuration last.
     pub sources: Vec<(String, String)>,
     /// What holds in the workspace.
-    pub settings: Settings,
+    pub config: Config,
     /// Where it runs.
     pub workspace: Workspace,
 }
@@ -54,7 +55,7 @@ pub fn ready(
     path: String,
     jobs: Option<u32>,
 ) -> Result<Ready, Failure> {
-    let (settings, config) = configuration(ui, files, &workspace)?;
+    let (config, written) = configuration(ui, files, &workspace)?;
     let mut loaded = checked(files, &path);
     let wrong = by_file(ui, &workspace, &loaded);
     say(ui, &wrong);
@@ -64,12 +65,12 @@ pub fn ready(
     limit(&mut loaded, jobs);
     let text = |source: &Source| (source.path().to_owned(), source.text().to_owned());
     let mut sources: Vec<(String, String)> = loaded.sources.iter().map(text).collect();
-    sources.extend(config.as_ref().map(text));
+    sources.extend(written.as_ref().map(text));
     Ok(Ready {
-        plan: lower(&loaded, &settings)?,
+        plan: lower(&loaded, &config)?,
         path,
         sources,
-        settings,
+        config,
         workspace,
     })
 }
@@ -100,7 +101,9 @@ pub fn snapshot(ui: &Ui, reader: &Reader, run: &RunId) -> Result<Ready, Failure>
 
 /// A file and all that it uses, with everything that is wrong with them.
 pub fn checked(files: &dyn Files, path: &str) -> Loaded {
-    spec::load(files, path)
+    let mut loaded = spec::load(files, path);
+    crate::check::check(&mut loaded);
+    loaded
 }
 
 /// What is wrong, file by file, with paths as seen from the current folder.
@@ -127,13 +130,29 @@ fn seen(ui: &Ui, workspace: &Workspace, source: &Source) -> Source {
     Source::new(path, source.text())
 }
 
-/// A configuration with everything that is wrong with it.
-pub fn check_config(path: &Path, shown: &str) -> Checked {
-    let text = std::fs::read_to_string(path).unwrap_or_default();
-    Checked {
-        source: Source::new(shown, text),
-        diagnostics: Vec::new(),
-    }
+/// The configuration of a workspace with everything that is wrong with it; `None` if there is
+/// none.
+pub fn read_config(files: &dyn Files, shown: &str) -> Option<(Config, Checked)> {
+    let wrong = |code, message: String| {
+        let checked = Checked {
+            source: Source::new(shown, ""),
+            diagnostics: vec![Diagnostic::new(code, Span::default(), message)],
+        };
+        Some((Config::default(), checked))
+    };
+    let text = match files.read(CONFIG).map(String::from_utf8) {
+        Ok(Ok(text)) => text,
+        Err(Unreadable::Missing) => return None,
+        Ok(Err(_)) => return wrong(Code::FileNotText, "the file is not UTF-8 text".into()),
+        Err(error) => return wrong(Code::FileUnreadable, error.to_string()),
+    };
+    let source = Source::new(shown, text);
+    let (config, diagnostics) = config::load(&source);
+    let checked = Checked {
+        source,
+        diagnostics,
+    };
+    Some((config, checked))
 }
 
 /// Tells what is wrong with files, if anything is.
@@ -155,29 +174,21 @@ pub fn say(ui: &Ui, all: &[Checked]) {
     }
 }
 
-/// The configuration of a workspace, and its text.
+/// The configuration of a workspace, and its text under its own name.
 fn configuration(
-    _ui: &Ui,
+    ui: &Ui,
     files: &dyn Files,
-    _workspace: &Workspace,
-) -> Result<(Settings, Option<Source>), Failure> {
-    let source = match files.read(CONFIG) {
-        Ok(bytes) => String::from_utf8(bytes)
-            .ok()
-            .map(|text| Source::new(CONFIG, text)),
-        Err(_) => None,
+    workspace: &Workspace,
+) -> Result<(Config, Option<Source>), Failure> {
+    let shown = relative(&workspace.root.join(CONFIG), ui.env.cwd());
+    let Some((config, checked)) = read_config(files, &shown) else {
+        return Ok((Config::default(), None));
     };
-    Ok((Settings::default(), source))
-}
-
-/// One line about the configuration, and whether it is wrong.
-pub fn configuration_health(ui: &Ui) -> (String, bool) {
-    let workspace = ui.workspace();
-    match configuration(ui, &Disk::new(&workspace.root), &workspace) {
-        Ok((_, Some(_))) => (CONFIG.to_owned(), false),
-        Ok((_, None)) => ("none; the defaults hold".to_owned(), false),
-        Err(_) => (format!("{CONFIG} is wrong; `wf check` tells"), true),
+    say(ui, std::slice::from_ref(&checked));
+    if checked.count(Severity::Error) > 0 {
+        return Err(Failure::silent(Exit::Invalid));
     }
+    Ok((config, Some(Source::new(CONFIG, checked.source.text()))))
 }
 
 /// Lets a number from the command line replace what the plan says.
@@ -190,12 +201,12 @@ fn limit(loaded: &mut Loaded, jobs: Option<u32>) {
             grace: None,
         };
         let policy = plan.policy.get_or_insert(none);
-        policy.max_parallel = Some(Spanned::new(jobs, crate::source::Span::default()));
+        policy.max_parallel = Some(Spanned::new(jobs, Span::default()));
     }
 }
 
-fn lower(loaded: &Loaded, settings: &Settings) -> Result<Arc<Plan>, Failure> {
-    spec::lower(loaded, &settings.defaults).map_err(|error| {
+fn lower(loaded: &Loaded, config: &Config) -> Result<Arc<Plan>, Failure> {
+    spec::lower(loaded, &config.defaults).map_err(|error| {
         let exit = match error {
             NotLowered::Broken => Exit::Invalid,
             NotLowered::Unsound(_) => Exit::Bug,

@@ -18,7 +18,6 @@ mod log_lines;
 mod params;
 mod record;
 mod same;
-mod settings;
 mod start;
 mod subject;
 mod ui;

@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use crate::expr::{Expr, Template};
 use crate::model::{
     Cache, Check, EnvVar, Fan, Http, Plan, Probe, Script, SecretSource, Step, Wait, Work,
 };
@@ -18,7 +19,7 @@ fn meaning(plan: &Plan, step: &Step) -> Value {
     let needs = step.depends_on.iter().map(|ix| plan.step(*ix).id.as_str());
     json!({
         "needs": needs.collect::<Vec<_>>(),
-        "when": step.when.as_ref().map(|when| when.source()),
+        "when": step.when.as_ref().map(Expr::source),
         "fan": fan(&step.fan),
         "work": work(&step.work),
         "env": [env(&plan.parts().env), env(&step.env)],
@@ -44,7 +45,7 @@ fn work(work: &Work) -> Value {
     match work {
         Work::Run(script) => json!({ "run": self::script(script) }),
         Work::Exec(words) => {
-            json!({ "exec": words.iter().map(|w| w.source()).collect::<Vec<_>>() })
+            json!({ "exec": words.iter().map(Template::source).collect::<Vec<_>>() })
         }
         Work::Http(http) => json!({ "http": self::http(http) }),
         Work::Uses(uses) => {
@@ -83,7 +84,7 @@ fn http(http: &Http) -> Value {
         "method": http.method,
         "url": http.url.source(),
         "headers": headers.collect::<Vec<_>>(),
-        "body": http.body.as_ref().map(|body| body.source()),
+        "body": http.body.as_ref().map(Template::source),
         "expect": http.expect,
         "outputs": http.outputs,
     })
@@ -111,7 +112,7 @@ fn check(check: &Check) -> Value {
     let probe = check.probe.as_ref().map(|probe| match probe {
         Probe::Run(script) => json!({ "run": self::script(script) }),
         Probe::Exec(words) => {
-            json!({ "exec": words.iter().map(|w| w.source()).collect::<Vec<_>>() })
+            json!({ "exec": words.iter().map(Template::source).collect::<Vec<_>>() })
         }
     });
     json!([

@@ -68,6 +68,10 @@ impl Ui {
     }
 
     /// Answers with bytes as they are.
+    #[expect(
+        clippy::unused_self,
+        reason = "where answers go is for the face to say"
+    )]
     pub fn print_bytes(&self, bytes: &[u8]) -> Result<(), Failure> {
         let mut out = io::stdout().lock();
         out.write_all(bytes)?;

@@ -7,8 +7,8 @@ use serde_json::{Value, json};
 
 use crate::digest::Digest;
 use crate::exec::{Unable, cache, environment, files};
-use crate::mask::Mask;
 use crate::machine::{Artifact, Attempt, Cached, Happening, Item, Place};
+use crate::mask::Mask;
 use crate::model::{Object, Step, Work};
 use crate::store::{CacheEntry, CacheLookup, KeptFile, StoreError};
 

@@ -3,9 +3,9 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
 use crate::digest::Digest;
-use crate::mask::Mask;
 use crate::exec::secret::Secrets;
 use crate::machine::Place;
+use crate::mask::Mask;
 use crate::model::{Object, Plan};
 
 use super::{RunRef, Session};

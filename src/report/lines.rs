@@ -25,7 +25,8 @@ pub(super) fn broken(verdict: &Verdict) -> String {
             );
         }
     }
-    for line in verdict.evidence.lines() {
+    let said = verdict.found.contains(verdict.evidence.trim());
+    for line in verdict.evidence.lines().filter(|_| !said) {
         let _ = writeln!(text, "{INDENT}  {} {line}", paint(DIM, "│"));
     }
     text

@@ -77,7 +77,8 @@ fn texts(expect: &Expect, output: &Output<'_>) -> Result<(), Miss> {
     }
     if let Some(regex) = &expect.regex {
         let expected = format!("output that matches `{}`", regex.as_str());
-        let text = output.whole(&expected)?;
+        // As in Python's `re`, `$` also matches before the line end that closes the output.
+        let text = output.whole(&expected)?.trim_end_matches(ends);
         if !regex.is_match(text) {
             return wrong(expected, quoted(text));
         }

@@ -1,7 +1,8 @@
 use super::{Notes, Read, Scene, Site};
 use crate::diag::{Code, Diagnostic};
 use crate::expr::Ref;
-use crate::spec::ast::Step;
+use crate::name::Name;
+use crate::spec::ast::{Matrix, Step};
 
 /// `item` and `matrix` have values inside a step that is repeated, and an axis is one of the
 /// step's own.
@@ -36,37 +37,43 @@ fn mistake(read: &Read<'_>, message: String) -> Diagnostic {
 }
 
 fn inside(step: &Step, read: &Read<'_>, scene: &Scene<'_>, notes: &mut Notes) {
-    let name = &read.what.name;
-    match (name, &step.for_each, &step.matrix) {
-        (Ref::Matrix(axis), _, Some(matrix)) => {
-            if !matrix.has(axis) && scene.is_absent(axis) {
-                let message = format!(
-                    "the matrix of step `{}` has no axis `{axis}`",
-                    step.id.value
-                );
-                let axes = matrix.names().map(crate::name::Name::as_str);
-                let help = "write one of its axes";
-                notes.misspelt(mistake(read, message), axis, axes, help);
-            }
-        }
-        (Ref::ItemKey | Ref::ItemIndex, None, Some(_)) | (_, Some(_), None)
-            if !matches!(name, Ref::Matrix(_)) => {}
-        (_, Some(_), Some(_)) => {}
-        (Ref::Item, None, Some(_)) => {
+    match (&read.what.name, &step.matrix) {
+        (Ref::Matrix(axis), Some(matrix)) => axis_exists(axis, matrix, (step, read), scene, notes),
+        (Ref::Matrix(_), None) => unrepeated("matrix", step, read, scene, notes),
+        (Ref::Item, Some(_)) => {
             let message = "`item` has no value in a step with `matrix`".to_owned();
             notes.note(mistake(read, message).help("read an axis: `matrix.AXIS`"));
         }
-        // A step whose repetition could not be read may well be repeated.
-        _ if scene.may_hide_uses() => {}
-        _ => {
-            let key = if matches!(name, Ref::Matrix(_)) {
-                "matrix"
-            } else {
-                "for_each"
-            };
-            let message = format!("`{name}` has no value in a step without `{key}`");
-            let mistake = mistake(read, message).also(step.id.span, "the step");
-            notes.note(mistake.help(format!("give the step `{key}`")));
-        }
+        (_, None) if step.for_each.is_none() => unrepeated("for_each", step, read, scene, notes),
+        _ => {}
+    }
+}
+
+fn axis_exists(
+    axis: &str,
+    matrix: &Matrix,
+    (step, read): (&Step, &Read<'_>),
+    scene: &Scene<'_>,
+    notes: &mut Notes,
+) {
+    if !matrix.has(axis) && scene.is_absent(axis) {
+        let message = format!(
+            "the matrix of step `{}` has no axis `{axis}`",
+            step.id.value
+        );
+        let known = matrix.names().map(Name::as_str);
+        notes.misspelt(mistake(read, message), axis, known, "write one of its axes");
+    }
+}
+
+fn unrepeated(key: &str, step: &Step, read: &Read<'_>, scene: &Scene<'_>, notes: &mut Notes) {
+    // Where there are other mistakes, the key may be there and not readable.
+    if scene.is_absent(key) {
+        let message = format!(
+            "`{}` has no value in a step without `{key}`",
+            read.what.name
+        );
+        let mistake = mistake(read, message).also(step.id.span, "the step");
+        notes.note(mistake.help(format!("give the step `{key}`")));
     }
 }

@@ -45,7 +45,6 @@ fn exists(scene: &Scene<'_>, needed: &Spanned<Name>, notes: &mut Notes) {
                     .help("a main step can depend on main steps only"),
             );
         }
-        Some(_) => {}
         None if scene.is_absent(id) => {
             let message = format!("there is no step `{id}`");
             let mistake = Diagnostic::new(Code::UnknownStep, needed.span, message);
@@ -56,6 +55,6 @@ fn exists(scene: &Scene<'_>, needed: &Spanned<Name>, notes: &mut Notes) {
                 .map(|step| step.id.value.as_str());
             notes.misspelt(mistake, id, known, "write the id of a step of this plan");
         }
-        None => {}
+        _ => {}
     }
 }

@@ -1,5 +1,8 @@
 //! The rules, one a file.
+//!
+//! **Invariant:** a rule only looks at the scene and notes mistakes; it knows no other rule.
 
+mod all;
 mod axes;
 mod cycles;
 mod defaults;
@@ -18,24 +21,4 @@ mod uses;
 
 use super::{Notes, Read, Scene, Site};
 
-/// A rule looks at a file and notes what breaks it.
-type Rule = fn(&Scene<'_>, &mut Notes);
-
-/// Every rule.
-pub(super) const ALL: &[Rule] = &[
-    duplicates::check,
-    depends::check,
-    names::check,
-    axes::check,
-    upstream::check,
-    cycles::check,
-    never::check,
-    scripts::check,
-    literals::check,
-    secrets::check,
-    unused::check,
-    uses::check,
-    http::check,
-    defaults::check,
-    order::check,
-];
+pub(super) use all::ALL;

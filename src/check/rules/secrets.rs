@@ -23,8 +23,12 @@ pub(super) fn check(scene: &Scene<'_>, notes: &mut Notes) {
             read.site.noun()
         );
         let mistake = Diagnostic::new(Code::SecretExposed, read.what.span, message);
-        notes.note(mistake.help(format!(
-            "put it into the `env` of the step: `{name}: \"{{{{ secrets.{name} }}}}\"`"
-        )));
+        let help = match read.site {
+            Site::Url => "send it in a header or in the body".to_owned(),
+            _ => format!(
+                "only the `env` of a step may hold it: `{name}: \"{{{{ secrets.{name} }}}}\"`"
+            ),
+        };
+        notes.note(mistake.help(help));
     }
 }

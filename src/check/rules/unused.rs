@@ -2,7 +2,7 @@ use std::collections::BTreeSet;
 
 use super::{Notes, Scene};
 use crate::diag::{Code, Diagnostic};
-use crate::expr::Ref;
+use crate::expr::{Ref, Template};
 
 /// What is declared is used: a parameter by an expression or as a variable in a script, a secret
 /// by an expression.
@@ -19,10 +19,14 @@ pub(super) fn check(scene: &Scene<'_>, notes: &mut Notes) {
             _ => {}
         }
     }
-    let variables = variables(scene);
+    let texts = texts(scene);
+    let variables = after("WF_PARAM_", &texts);
+    // A template in a script is a mistake of its own, and shows what is used.
+    let (misplaced, misplaced_secrets) = (after("params.", &texts), after("secrets.", &texts));
     for (name, _) in scene.plan.params.iter() {
         let id = name.value.as_str();
-        if !params.contains(id) && !variables.contains(id) {
+        let in_script = variables.contains(&id.to_uppercase()) || misplaced.contains(id);
+        if !params.contains(id) && !in_script {
             let message = format!("parameter `{id}` is never used");
             let mistake = Diagnostic::new(Code::UnusedParam, name.span, message);
             notes.note(mistake.help(format!(
@@ -33,7 +37,8 @@ pub(super) fn check(scene: &Scene<'_>, notes: &mut Notes) {
         }
     }
     for (name, _) in scene.plan.secrets.iter() {
-        if !secrets.contains(name.value.as_str()) {
+        let id = name.value.as_str();
+        if !secrets.contains(id) && !misplaced_secrets.contains(id) {
             let message = format!("secret `{}` is never used", name.value);
             let mistake = Diagnostic::new(Code::UnusedSecret, name.span, message);
             notes.note(mistake.help("read it in the `env` of a step, or remove it"));
@@ -41,32 +46,34 @@ pub(super) fn check(scene: &Scene<'_>, notes: &mut Notes) {
     }
 }
 
-/// The parameters whose variable is named in a script, an argument, a variable or a shell.
-fn variables(scene: &Scene<'_>) -> BTreeSet<String> {
-    let mut found = BTreeSet::new();
-    let mut look = |text: &str| {
-        for (at, mark) in text.match_indices("WF_PARAM_") {
-            let rest = text.get(at + mark.len()..).unwrap_or("");
-            let in_word = |c: char| c.is_ascii_alphanumeric() || c == '_';
-            let name: String = rest.chars().take_while(|c| in_word(*c)).collect();
-            found.insert(name.to_lowercase());
-        }
-    };
-    for (_, value) in scene.plan.env.iter() {
-        look(value.source());
-    }
+/// The names that follow a mark.
+fn after(mark: &str, texts: &[&str]) -> BTreeSet<String> {
+    let in_word = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    let name = |text: &str| text.chars().take_while(|c| in_word(*c)).collect();
+    let rests = texts.iter().flat_map(|text| {
+        let found = text.match_indices(mark);
+        found.filter_map(|(at, _)| text.get(at + mark.len()..))
+    });
+    rests.map(name).collect()
+}
+
+/// The scripts, arguments and variables of a plan, in which a parameter's variable can be named.
+fn texts<'a>(scene: &Scene<'a>) -> Vec<&'a str> {
+    let mut texts: Vec<&str> = Vec::new();
+    let plan_env = scene.plan.env.iter();
+    texts.extend(plan_env.map(|(_, value)| value.source()));
     for step in &scene.steps {
-        step.run.iter().for_each(|script| look(&script.value));
+        texts.extend(step.run.iter().map(|script| script.value.as_str()));
         let argv = step.exec.iter().flat_map(|argv| &argv.value);
-        argv.for_each(|argument| look(argument.source()));
-        step.env.iter().for_each(|(_, value)| look(value.source()));
+        texts.extend(argv.map(|argument| argument.source()));
+        texts.extend(step.env.iter().map(|(_, value)| value.source()));
     }
     let checks = scene.steps.iter().flat_map(|step| &step.verify);
     for check in checks.chain(&scene.plan.verify) {
-        check.run.iter().for_each(|script| look(&script.value));
+        texts.extend(check.run.iter().map(|script| script.value.as_str()));
         let argv = check.exec.iter().flat_map(|argv| &argv.value);
-        argv.for_each(|argument| look(argument.source()));
-        check.env.iter().for_each(|(_, value)| look(value.source()));
+        texts.extend(argv.map(Template::source));
+        texts.extend(check.env.iter().map(|(_, value)| value.source()));
     }
-    found
+    texts
 }

@@ -13,12 +13,10 @@ pub(super) fn check(scene: &Scene<'_>, notes: &mut Notes) {
             None if read.site == Site::PlanEnv => notes.note(in_plan_env(read)),
             None => {}
             Some(at) if at == target => notes.note(itself(read)),
-            Some(at) if scene.is_finally(at) => {
-                if target > at {
-                    notes.note(later(read, target, scene));
-                }
+            Some(at) if target > at && scene.is_finally(target) => {
+                notes.note(later(read, target, scene));
             }
-            Some(_) if scene.is_finally(target) => notes.note(later(read, target, scene)),
+            Some(at) if scene.is_finally(at) => {}
             Some(at) => {
                 asked.push((read, at, target));
                 questions.push((at, target));

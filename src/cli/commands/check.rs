@@ -58,7 +58,12 @@ fn check_all(ui: &Ui, collected: &Collected) -> Vec<Checked> {
     }
     for path in &collected.configs {
         let shown = relative(path, ui.env.cwd());
-        add(&mut all, vec![load::check_config(path, &shown)]);
+        let files = Disk::new(path.parent().unwrap_or(path));
+        let read = load::read_config(&files, &shown);
+        add(
+            &mut all,
+            read.map(|(_, checked)| checked).into_iter().collect(),
+        );
     }
     all.sort_by(|a, b| a.source.path().cmp(b.source.path()));
     all

@@ -6,6 +6,7 @@ use serde::Serialize;
 use crate::cli::workspace::CONFIG;
 use crate::cli::{Exit, Failure, Ui, load, relative};
 use crate::report::{BAD, DIM, GOOD, WARN, paint};
+use crate::spec::Disk;
 use crate::store::{Reader, StoreError, verify_chain};
 
 /// Say whether everything that `wf` needs is there and well
@@ -107,11 +108,16 @@ fn workspace(ui: &Ui) -> Finding {
 }
 
 fn configuration(ui: &Ui) -> Finding {
-    let (text, wrong) = load::configuration_health(ui);
+    let files = Disk::new(ui.workspace().root);
+    let (health, found) = match load::read_config(&files, CONFIG) {
+        None => (Health::Good, format!("no {CONFIG}: the defaults hold")),
+        Some((_, checked)) if checked.diagnostics.is_empty() => (Health::Good, CONFIG.to_owned()),
+        Some(_) => (Health::Bad, format!("{CONFIG} is wrong: `wf check` tells")),
+    };
     Finding {
         name: "configuration",
-        health: if wrong { Health::Bad } else { Health::Good },
-        found: text,
+        health,
+        found,
     }
 }
 

@@ -91,5 +91,5 @@ fn add_line(path: &Path, line: &str) -> std::io::Result<Done> {
         "\n"
     };
     let mut file = OpenOptions::new().append(true).open(path)?;
-    write!(file, "{gap}{line}\n").map(|()| Done::Added)
+    writeln!(file, "{gap}{line}").map(|()| Done::Added)
 }

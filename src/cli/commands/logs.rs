@@ -60,11 +60,12 @@ pub fn run(ui: &Ui, args: &LogsArgs) -> Result<Exit, Failure> {
         run,
         found,
     };
-    if args.follow {
-        view.follow()?
+    let shown = if args.follow {
+        view.follow()
     } else {
-        view.print()?
-    }
+        view.print()
+    };
+    shown?;
     Ok(Exit::Ok)
 }
 
@@ -103,8 +104,7 @@ impl View<'_> {
             .map(attempt);
         let chosen = match found.attempt {
             Some(n) => own.filter(|attempt| attempt.attempt == n).collect(),
-            None if found.place.item.is_none() => last_of_each(own.collect()),
-            None => own.last().into_iter().collect(),
+            None => last_of_each(own.collect()),
         };
         Ok(chosen)
     }

@@ -1,6 +1,7 @@
 use clap::{Args, ValueEnum};
 
 use crate::cli::{Exit, Failure, Ui};
+use crate::config::ConfigFile;
 use crate::report::follow::EventLine;
 use crate::spec::ast;
 
@@ -37,7 +38,7 @@ pub fn text(what: What) -> String {
         What::Event => schemars::schema_for!(EventLine),
         What::Plan => schemars::schema_for!(ast::Plan),
         What::Dag => schemars::schema_for!(ast::Dag),
-        What::Config => schemars::Schema::default(),
+        What::Config => schemars::schema_for!(ConfigFile),
     };
     serde_json::to_string_pretty(&schema).unwrap_or_default() + "\n"
 }

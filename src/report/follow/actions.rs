@@ -1,3 +1,4 @@
+use std::fmt::Write as _;
 use std::io::Write;
 
 use super::{Board, Ending, News};
@@ -48,10 +49,10 @@ fn mark(ending: &Ending, path: &str) -> String {
     let mut text = ending.why.clone();
     for verdict in &ending.broken {
         let (name, expected, found) = (&verdict.name, &verdict.expected, &verdict.found);
-        text.push_str(&format!("\n{name}: expected {expected}, found {found}"));
+        let _ = write!(text, "\n{name}: expected {expected}, found {found}");
     }
     if !ending.tail.is_empty() {
-        text.push_str(&format!("\n{}", ending.tail.join("\n")));
+        let _ = write!(text, "\n{}", ending.tail.join("\n"));
     }
     let title = format!("{} failed", ending.subject());
     annotation(level, &[("file", path), ("title", &title)], text.trim())

@@ -1,3 +1,4 @@
+use std::fmt::Write as _;
 use std::io::Write;
 use std::sync::Arc;
 
@@ -105,11 +106,11 @@ impl<W: Write> Live<W> {
             };
             let text = fit(&format!("{}{again}", one.subject), self.free(24));
             let verb = paint(DIM, &format!("{:>11}", one.state.as_str()));
-            view.push_str(&format!("{verb} {took:>9}  {text}\n"));
+            let _ = write!(view, "{verb} {took:>9}  {text}\n");
         }
         if going.len() > rows {
             let more = format!("{:>23}and {} more", "", going.len() - rows);
-            view.push_str(&format!("{}\n", paint(DIM, &more)));
+            let _ = write!(view, "{}\n", paint(DIM, &more));
         }
         view.push_str(&self.status(now.since(began), going.len()));
         self.colored(view)
@@ -120,7 +121,7 @@ impl<W: Write> Live<W> {
         let steps = plural(self.screen.steps, "step");
         let mut text = format!("{ended} of {steps} · {going} running");
         if failed > 0 {
-            text.push_str(&format!(" · {failed} failed"));
+            let _ = write!(text, " · {failed} failed");
         }
         let verb = paint(BOLD, &format!("{:>11}", "running"));
         let text = fit(&text, self.free(24));
@@ -145,7 +146,7 @@ impl<W: Write> Observer for Live<W> {
         match self.board.event(run, event) {
             Some(News::Over(ending)) => {
                 self.began = None;
-                text.push_str(&format!("\n{}", final_line(&ending)));
+                let _ = write!(text, "\n{}", final_line(&ending));
             }
             Some(news) => text.push_str(&tell(&news, self.volume)),
             None => {}

@@ -90,7 +90,7 @@ fn ended(ending: &Ending, volume: Volume) -> String {
     if ending.tolerated && bad {
         text.push_str(" · allowed to fail");
     }
-    if !ending.why.is_empty() {
+    if !ending.why.is_empty() && ending.broken.is_empty() {
         let _ = write!(text, " · {}", first_line(&ending.why));
     }
     let mut told = line(style, verb, ending.took, &text);
@@ -204,7 +204,7 @@ mod tests {
         failed.why = "check `is_json` failed".into();
         failed.broken = vec![verdict(Ruling::Fail)];
         failed.tail = vec!["writing data.json".into()];
-        let expected = "     failed      1.2s  build · check `is_json` failed
+        let expected = "     failed      1.2s  build
                        check is_json does not hold
                          expected exit code 0
                          found    exit code 1

@@ -1,3 +1,5 @@
+use std::fmt::Write as _;
+
 use annotate_snippets::{AnnotationKind, Element, Group, Level, Origin, Renderer, Snippet};
 
 use super::Checked;
@@ -10,7 +12,7 @@ use crate::source::{Source, Span};
 const DRAWN: usize = 50;
 
 /// Places in a text further apart than this many bytes are drawn apart.
-const NEAR: usize = 4096;
+const NEAR: u32 = 4096;
 
 /// The longest part of the text that is drawn around a place, in bytes.
 const WINDOW: usize = 16 * 1024;
@@ -27,10 +29,11 @@ pub fn text(checked: &Checked, width: usize) -> String {
     let more = checked.diagnostics.len().saturating_sub(DRAWN);
     if more > 0 {
         let path = checked.source.path();
-        text.push_str(&format!(
+        let _ = write!(
+            text,
             "{path}: {} more not shown\n\n",
             plural(more, "problem")
-        ));
+        );
     }
     text
 }
@@ -70,7 +73,7 @@ fn snippets<'a>(source: &'a Source, diagnostic: &'a Diagnostic) -> Vec<Element<'
     if source.text().is_empty() {
         return vec![Origin::path(source.path()).into()];
     }
-    let near = |span: Span| diagnostic.span.start.abs_diff(span.start) < NEAR as u32;
+    let near = |span: Span| diagnostic.span.start.abs_diff(span.start) < NEAR;
     let labels = || {
         diagnostic
             .also

@@ -1,3 +1,5 @@
+use std::fmt::Write as _;
+
 use std::time::Duration;
 
 use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite};
@@ -44,7 +46,7 @@ fn case(record: &Record, row: &StepRow, suite: &str) -> TestCase {
                 .iter()
                 .filter(|c| !c.verdict.passed())
             {
-                text.push_str(&format!("\n{}", story(check)));
+                let _ = write!(text, "\n{}", story(check));
             }
             failure(&row.why, &text)
         }

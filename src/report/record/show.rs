@@ -17,7 +17,9 @@ pub fn show(record: &Record) -> String {
     let own: Vec<&CheckRow> = record.own_rulings().collect();
     if !own.is_empty() {
         let _ = writeln!(text, "\n{}", paint(DIM, "the plan's own checks"));
-        own.iter().for_each(|check| text.push_str(&ruling(check)));
+        for check in own {
+            text.push_str(&ruling(check));
+        }
     }
     text.push_str(&artifacts(record));
     text.push_str(&next(record));
@@ -69,8 +71,10 @@ fn pairs(values: &Object) -> String {
 fn steps(record: &Record, depth: usize, text: &mut String) {
     for row in &record.steps {
         let place = place(row);
-        text.push_str(&step(row, &place, depth));
-        for check in record.rulings(&place) {
+        let rulings = record.rulings(&place);
+        let told = rulings.iter().any(|check| !check.verdict.passed());
+        text.push_str(&step(row, &place, depth, told));
+        for check in rulings {
             text.push_str(&ruling(check));
         }
         for nested in record.nested_in(&place) {
@@ -79,7 +83,8 @@ fn steps(record: &Record, depth: usize, text: &mut String) {
     }
 }
 
-fn step(row: &StepRow, place: &Place, depth: usize) -> String {
+/// The line of a step; `told` leaves out why it failed, which its checks tell.
+fn step(row: &StepRow, place: &Place, depth: usize, told: bool) -> String {
     let margin = "  ".repeat(depth + usize::from(row.item.is_some()));
     let mut about = format!("{margin}{place}");
     if let Some(key) = row.item_key.as_ref().filter(|key| !key.is_empty()) {
@@ -95,7 +100,7 @@ fn step(row: &StepRow, place: &Place, depth: usize) -> String {
     if let Some(from) = &row.kept_from {
         let _ = write!(about, " · kept from run {}", from.short());
     }
-    if !row.why.is_empty() {
+    if !row.why.is_empty() && !told {
         let _ = write!(about, " · {}", first_line(&row.why));
     }
     let verb = believed(row.state, row.standing);
@@ -170,7 +175,7 @@ nightly-report · failed · 1 failed, 1 verified, 1 skipped · run 1a2b3c4d
 
    verified      1.2s  fetch
                          check is_json holds
-     failed      1.2s  build · attempt 2 · check `is_json` failed
+     failed      1.2s  build · attempt 2
                        check is_json does not hold
                          expected exit code 0
                          found    exit code 1

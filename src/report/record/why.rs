@@ -167,9 +167,8 @@ fn attempts(of: &Why<'_>, row: &StepRow, step: Option<&Step>) -> Vec<String> {
 /// How an attempt ended, and what its checks ruled.
 fn told(of: &Why<'_>, attempt: &AttemptRow) -> String {
     let n = attempt.attempt;
-    let exit = match &attempt.exit {
-        None => return format!("attempt {n} has not ended"),
-        Some(exit) => exit,
+    let Some(exit) = &attempt.exit else {
+        return format!("attempt {n} has not ended");
     };
     let broken: Vec<String> = of
         .record

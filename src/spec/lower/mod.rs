@@ -1,4 +1,6 @@
 //! From declarations without errors to the model.
+//!
+//! **Invariant:** what is lowered was found without errors; anything else is refused as a whole.
 
 mod check;
 mod matrix;

@@ -1,0 +1,27 @@
+use super::{Notes, Scene};
+use super::{
+    axes, cycles, defaults, depends, duplicates, http, literals, names, never, order, scripts,
+    secrets, unused, upstream, uses,
+};
+
+/// A rule looks at a file and notes what breaks it.
+type Rule = fn(&Scene<'_>, &mut Notes);
+
+/// Every rule.
+pub(in crate::check) const ALL: &[Rule] = &[
+    duplicates::check,
+    depends::check,
+    names::check,
+    axes::check,
+    upstream::check,
+    cycles::check,
+    never::check,
+    scripts::check,
+    literals::check,
+    secrets::check,
+    unused::check,
+    uses::check,
+    http::check,
+    defaults::check,
+    order::check,
+];

@@ -75,9 +75,17 @@ impl From<StoreError> for Failure {
             }
             _ => Exit::State,
         };
-        Self::new(exit, error.to_string()).hint(error.remedy())
+        let failure = Self::new(exit, error.to_string()).hint(error.remedy());
+        match error {
+            StoreError::NoState(_) => failure.hint(OUTSIDE),
+            _ => failure,
+        }
     }
 }
+
+/// Where the state of plans is that belong to no workspace.
+const OUTSIDE: &str = "a plan outside of a workspace (a folder with wf.yaml, or a git repository) \
+                       keeps its state in its own folder";
 
 impl From<FindError> for Failure {
     fn from(error: FindError) -> Self {
@@ -132,7 +140,9 @@ mod tests {
     fn failures_say_what_to_do() {
         let none = StoreError::NoState("/x/.wf".into());
         let expected = "error: there is no state in /x/.wf\n\
-            hint: run a plan first, or name the state folder with --state\n";
+            hint: run a plan first, or name the state folder with --state\n\
+            hint: a plan outside of a workspace (a folder with wf.yaml, or a git repository) \
+            keeps its state in its own folder\n";
         check(&none.into(), Exit::Usage, expected);
         let unknown = FindError::Unknown {
             prefix: "ff".into(),

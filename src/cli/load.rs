@@ -82,13 +82,19 @@ pub fn recorded(ui: &Ui, reader: &Reader, run: &RunId) -> Result<Arc<Plan>, Fail
 
 /// The plan that a run was recorded with, and what held in the workspace then.
 pub fn snapshot(ui: &Ui, reader: &Reader, run: &RunId) -> Result<Ready, Failure> {
-    let sources = reader.sources(run)?;
-    let Some((path, _)) = sources.first().cloned() else {
+    // A nested run has its text from the run that it is part of.
+    let path = reader.run(run)?.path;
+    let mut top = run.clone();
+    while let Some((above, _)) = reader.run(&top)?.parent {
+        top = above;
+    }
+    let sources = reader.sources(&top)?;
+    if sources.iter().all(|(own, _)| *own != path) {
         let message = format!("run {} was recorded without its plan", run.short());
         return Err(Failure::new(Exit::State, message));
-    };
+    }
     let jobs = reader
-        .config(run)?
+        .config(&top)?
         .get("max_parallel")
         .and_then(serde_json::Value::as_u64);
     let jobs = jobs.and_then(|jobs| u32::try_from(jobs).ok());

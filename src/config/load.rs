@@ -73,7 +73,7 @@ mod tests {
         assert_eq!(config.logs.max_bytes, 1 << 20);
         assert_eq!(
             config.retention.max_age,
-            Some(Duration::from_secs(30 * 86_400))
+            Some(Duration::from_hours(30 * 24))
         );
         assert_eq!(config.retention.max_runs, Some(7));
         assert_eq!(config.env_pass, ["CI", "GITHUB_*"]);

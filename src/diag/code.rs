@@ -42,7 +42,7 @@ codes! {
     YamlDuplicateKey "yaml/duplicate-key" Error "A key stands twice in one mapping."
     YamlTooLarge "yaml/too-large" Error "The front matter is nested too deeply or has too many nodes."
     KindUnknown "spec/unknown-kind" Error "The `kind` is not one that exists."
-    KindNotBuilt "spec/not-built-yet" Error "The `kind` or key is known, and this version cannot use it yet."
+    KindNotBuilt "spec/not-built-yet" Error "The `kind` or key is known and not built yet."
     KeyUnknown "spec/unknown-key" Error "A key is not one of the language's."
     KeyMissing "spec/missing-key" Error "A required key is missing."
     TypeWrong "spec/wrong-type" Error "A value is not of the type its key takes."

@@ -71,9 +71,9 @@ pub async fn run(job: Job, stop: watch::Receiver<Stop>, on_output: Option<OnOutp
     let given = if exit.is_success() {
         read_outputs(&job.output, &job.outputs, &mask)
     } else {
+        let _ = std::fs::remove_file(&job.output);
         Ok(Object::new())
     };
-    let _ = std::fs::remove_file(&job.output);
     conclude(exit, given, writer, &path)
 }
 
@@ -124,7 +124,7 @@ fn read_outputs(path: &Path, declared: &[Output], mask: &Mask) -> Result<Object,
     outputs::parse(&text, declared).map_err(|problems| Unable::logical(problems.join("; ")))
 }
 
-/// A file's bytes, at most one more than the limit.
+/// A file's bytes, at most one more than the limit; the file is removed.
 fn read_bounded(path: &Path) -> io::Result<Vec<u8>> {
     // Without waiting: a step may have left a pipe there.
     let opened = File::options()
@@ -135,6 +135,7 @@ fn read_bounded(path: &Path) -> io::Result<Vec<u8>> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
         opened => opened?,
     };
+    let _ = std::fs::remove_file(path);
     if !file.metadata()?.is_file() {
         return Err(io::Error::other("it is not a file"));
     }

@@ -53,7 +53,11 @@ pub fn spawn(command: &Command) -> Result<Process, Unable> {
         clippy::disallowed_methods,
         reason = "this is the place that starts processes"
     )]
-    let mut std = std::process::Command::new(&program);
+    let mut std = match name.contains('/') {
+        // As it is: a script sees this name, and it is looked up from `cwd`.
+        true => std::process::Command::new(name),
+        false => std::process::Command::new(&program),
+    };
     std.arg0(name)
         .args(args)
         .env_clear()

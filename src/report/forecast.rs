@@ -7,6 +7,9 @@ use super::paint::{BOLD, DIM, NAME, WARN, paint};
 use crate::expr::{Ref, Scope, StatusTest, truthy};
 use crate::model::{Fan, Object, Plan, Step, StepIx, Work};
 
+/// The widest column of names.
+const WIDEST: usize = 32;
+
 /// What a run would do, as far as it can be known before.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Forecast {
@@ -95,9 +98,11 @@ impl Forecast {
                 .map_or_else(|| value.to_string(), str::to_owned);
             let _ = writeln!(text, "  {name} = {value}");
         }
+        let names = self.steps.iter().map(|step| step.step.chars().count());
+        let width = names.max().unwrap_or(0).min(WIDEST);
         for (title, finally) in [("steps", false), ("finally", true)] {
             let own = self.steps.iter().filter(|step| step.finally == finally);
-            let lines: String = own.map(Foreseen::line).collect();
+            let lines: String = own.map(|step| step.line(width)).collect();
             if !lines.is_empty() {
                 let _ = write!(text, "\n{}\n{lines}", paint(DIM, title));
             }
@@ -110,7 +115,7 @@ impl Forecast {
 }
 
 impl Foreseen {
-    fn line(&self) -> String {
+    fn line(&self, width: usize) -> String {
         let mut parts = vec![self.work.clone()];
         if !self.depends_on.is_empty() {
             parts.push(format!("after {}", self.depends_on.join(", ")));
@@ -127,11 +132,12 @@ impl Foreseen {
             parts.push(checks(&self.verify));
         }
         let about = paint(DIM, &parts.join(" · "));
+        let name = format!("{:<width$}", self.step);
         match &self.skipped {
-            None => format!("  {} {about}\n", paint(NAME, &self.step)),
+            None => format!("  {}  {about}\n", paint(NAME, &name)),
             Some(why) => {
                 let why = paint(WARN, &format!("skipped: {why}"));
-                format!("  {} {why}\n", paint(DIM, &self.step))
+                format!("  {}  {why}\n", paint(DIM, &name))
             }
         }
     }
@@ -266,13 +272,13 @@ parameters
   region = eu
 
 steps
-  fetch run · checks there
-  publish skipped: `params.region == 'us'` is not true
-  tell skipped: it depends on `publish`
-  mourn run · after publish · when failed()
+  fetch    run · checks there
+  publish  skipped: `params.region == 'us'` is not true
+  tell     skipped: it depends on `publish`
+  mourn    run · after publish · when failed()
 
 finally
-  cleanup run
+  cleanup  run
 ";
         assert_eq!(
             plain(&Forecast::of(&plan, "a.md", params).render()),

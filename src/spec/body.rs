@@ -4,6 +4,7 @@ use super::ast::{Plan, Shell, ShellWord, Step};
 use super::decode::Decoder;
 use super::markdown::{Block, Section};
 use crate::diag::{Code, Diagnostic, nearest};
+use crate::name::Name;
 use crate::source::{Span, Spanned};
 
 /// Gives every step the section whose heading is its id: the prose as its briefing, and the
@@ -11,7 +12,7 @@ use crate::source::{Span, Spanned};
 pub(super) fn attach(plan: &mut Plan, sections: Vec<Section>, decoder: &mut Decoder<'_>) {
     let names = plan.all_steps().enumerate();
     let names: HashMap<_, _> = names
-        .map(|(at, step)| (step.id.value.as_str().to_owned(), at))
+        .map(|(at, step)| (step.id.value.clone(), at))
         .collect();
     let headings: Vec<String> = sections
         .iter()
@@ -44,7 +45,7 @@ struct Body {
 
 /// Pairs each section with the step it belongs to: that of its heading, or that of the section
 /// it stands below.
-fn owners(sections: Vec<Section>, names: &HashMap<String, usize>) -> Vec<(Option<usize>, Section)> {
+fn owners(sections: Vec<Section>, names: &HashMap<Name, usize>) -> Vec<(Option<usize>, Section)> {
     let mut owner: Option<(usize, u8)> = None;
     let pair = |section: Section| {
         if let Some(heading) = &section.heading {

@@ -58,7 +58,7 @@ fn declare(tree: &Node<'_>, path: &str, decoder: &mut Decoder<'_>) -> Option<Pla
 fn no_kind(path: &str, at: Span) -> Diagnostic {
     let name = path.rsplit('/').next().unwrap_or(path);
     if name == "SKILL.md" {
-        let message = "a skill is known, and this version cannot use it yet";
+        let message = "a skill is known and not built yet";
         return Diagnostic::new(Code::KindNotBuilt, at, message);
     }
     Diagnostic::new(Code::KeyMissing, at, "the file does not say its `kind`")
@@ -67,7 +67,7 @@ fn no_kind(path: &str, at: Span) -> Diagnostic {
 
 fn other_kind(word: &str, at: Span) -> Diagnostic {
     if LATER.contains(&word) {
-        let message = format!("a {word} is known, and this version cannot use it yet");
+        let message = format!("a {word} is known and not built yet");
         return Diagnostic::new(Code::KindNotBuilt, at, message);
     }
     let mistake = Diagnostic::new(Code::KindUnknown, at, format!("there is no kind `{word}`"));

@@ -85,9 +85,10 @@ fn bounded(bytes: Vec<u8>) -> Result<Vec<u8>, Unreadable> {
 
 fn refused(error: &io::Error) -> Unreadable {
     match error.kind() {
-        io::ErrorKind::NotFound => Unreadable::Missing,
         // A path with a NUL byte, or below something that is no folder, names nothing.
-        io::ErrorKind::InvalidInput | io::ErrorKind::NotADirectory => Unreadable::Missing,
+        io::ErrorKind::NotFound | io::ErrorKind::InvalidInput | io::ErrorKind::NotADirectory => {
+            Unreadable::Missing
+        }
         _ => Unreadable::Refused(error.to_string()),
     }
 }

@@ -24,9 +24,8 @@ pub fn load(files: &dyn Files, path: &str) -> Loaded {
         Ok(root) => loader.follow(root),
         Err(refusal) => loader.refuse_root(&path, &refusal),
     }
-    let mut loaded = loader.loaded;
-    loaded.sort();
-    loaded
+    loader.loaded.sort();
+    loader.loaded
 }
 
 struct Loader<'f> {

@@ -19,3 +19,36 @@ pub fn part(source: &Source, text: &Spanned<String>, range: Range<usize>) -> Spa
         None => text.span,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::part;
+    use crate::source::{Source, Span, Spanned};
+
+    /// Looks for `wanted` in `text`, which the file has as `written` between `before` and the end.
+    fn check(written: &str, text: &str, wanted: &str, expected: &str) {
+        let before = "größer: ";
+        let source = Source::new("plan.md", format!("{before}{written}"));
+        let span = Span::new(before.len(), before.len() + written.len());
+        let text = Spanned::new(text.to_owned(), span);
+        let at = text.value.rfind(wanted).unwrap();
+        let found = part(&source, &text, at..at + wanted.len());
+        assert_eq!(source.slice(found), expected);
+        assert_eq!(
+            found.end as usize,
+            before.len() + written.rfind(expected).unwrap() + expected.len()
+        );
+    }
+
+    #[test]
+    fn parts_are_found_where_they_are_written() {
+        check("a é b", "a é b", "b", "b");
+        check(
+            "one {{x}}\n    two {{x}}",
+            "one {{x}}\ntwo {{x}}\n",
+            "{{x}}",
+            "{{x}}",
+        );
+        check("\"a\\tb\"", "a\tb", "a\tb", "\"a\\tb\"");
+    }
+}

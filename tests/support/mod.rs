@@ -50,14 +50,21 @@ impl Sandbox {
 
     /// The program, ready to be started here.
     pub fn command(&self, args: &[&str]) -> Command {
-        #[expect(clippy::disallowed_methods, reason = "tests start the real program")]
-        let mut command = Command::new(env!("CARGO_BIN_EXE_wf"));
+        let mut command = self.program(env!("CARGO_BIN_EXE_wf"));
+        command.args(args);
+        command
+    }
+
+    /// Another program, ready to be started here.
+    pub fn program(&self, program: &str) -> Command {
+        #[expect(clippy::disallowed_methods, reason = "tests start real programs")]
+        let mut command = Command::new(program);
         #[expect(
             clippy::disallowed_methods,
             reason = "programs are found where the tests find them"
         )]
         let path = std::env::var("PATH").unwrap_or_default();
-        command.args(args).current_dir(self.path()).env_clear();
+        command.current_dir(self.path()).env_clear();
         command
             .env("PATH", path)
             .env("HOME", self.path())

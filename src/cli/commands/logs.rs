@@ -20,6 +20,10 @@ Examples:
   wf logs 1a2b build               what the last attempt of `build` printed
   wf logs 1a2b fetch[2]#1 --tail 20
   wf logs --last build -f          as it comes")]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a flag of the command line"
+)]
 pub struct LogsArgs {
     #[command(flatten)]
     step: StepArg,

@@ -10,13 +10,13 @@ pub(super) struct Lines {
 impl Lines {
     /// Takes bytes; gives whole lines, or whatever there is of a very long one.
     pub(super) fn push(&mut self, bytes: &[u8], give: &mut dyn FnMut(&[u8])) {
-        let Some(last) = bytes.iter().rposition(|byte| *byte == b'\n') else {
+        let Some(last) = memchr::memrchr(b'\n', bytes) else {
             return self.hold(bytes, give);
         };
         let (whole, begun) = bytes.split_at(last + 1);
         let mut rest = whole;
         if !self.held.is_empty() {
-            let first = whole.iter().position(|byte| *byte == b'\n').unwrap_or(last);
+            let first = memchr::memchr(b'\n', whole).unwrap_or(last);
             let (end, after) = whole.split_at(first + 1);
             self.held.extend_from_slice(end);
             self.flush(give);

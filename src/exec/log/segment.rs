@@ -19,6 +19,7 @@ pub(super) struct Segment {
     /// The index never grows past this, so that a drizzle of single bytes stays small.
     most_records: u64,
     last: Option<Record>,
+    unsettled: bool,
 }
 
 impl Segment {
@@ -31,6 +32,7 @@ impl Segment {
             records: 0,
             most_records: 4096 + limit / 64,
             last: None,
+            unsettled: false,
         })
     }
 
@@ -39,32 +41,49 @@ impl Segment {
         self.length
     }
 
-    /// Adds bytes: first to the log, then to the index, so that the index never promises more
-    /// than there is.
+    /// Adds bytes: at once to the log, to the index when their run ends, so that the index never
+    /// promises more than there is.
     pub(super) fn append(&mut self, stream: Stream, at: Moment, bytes: &[u8]) -> io::Result<()> {
         let length = u32::try_from(bytes.len()).unwrap_or(Record::MAX);
         self.log.write_all_at(bytes, self.length)?;
         self.length += bytes.len() as u64;
-        let record = match self.last {
-            Some(last) if self.continues(last, stream, at, length) => Record {
-                length: last.length.saturating_add(length).min(Record::MAX),
-                ..last
-            },
-            _ => {
-                self.records += 1;
-                Record { at, stream, length }
+        match &mut self.last {
+            Some(last)
+                if continues(*last, stream, at, length, self.records >= self.most_records) =>
+            {
+                last.length = last.length.saturating_add(length).min(Record::MAX);
             }
-        };
-        self.last = Some(record);
-        let place = (self.records - 1) * Record::SIZE as u64;
-        self.index.write_all_at(&record.to_bytes(), place)
+            _ => {
+                self.settle()?;
+                self.records += 1;
+                self.last = Some(Record { at, stream, length });
+            }
+        }
+        self.unsettled = true;
+        Ok(())
     }
 
-    fn continues(&self, last: Record, stream: Stream, at: Moment, length: u32) -> bool {
-        let fits = last.length.saturating_add(length) <= Record::MAX;
-        let same = last.stream == stream && at.millis() - last.at.millis() < SAME_TIME;
-        (same && fits) || self.records >= self.most_records
+    /// Whether the index lags behind the log.
+    pub(super) fn is_unsettled(&self) -> bool {
+        self.unsettled
     }
+
+    /// Brings the index up to date.
+    pub(super) fn settle(&mut self) -> io::Result<()> {
+        if let (true, Some(last)) = (self.unsettled, self.last) {
+            let place = (self.records - 1) * Record::SIZE as u64;
+            self.index.write_all_at(&last.to_bytes(), place)?;
+        }
+        self.unsettled = false;
+        Ok(())
+    }
+}
+
+/// Whether bytes belong to the last run: same stream, same time; or the index is full.
+fn continues(last: Record, stream: Stream, at: Moment, length: u32, full: bool) -> bool {
+    let fits = last.length.saturating_add(length) <= Record::MAX;
+    let same = last.stream == stream && at.millis() - last.at.millis() < SAME_TIME;
+    (same && fits) || full
 }
 
 fn open(path: &Path) -> io::Result<File> {

@@ -106,10 +106,14 @@ fn a_follower_sees_everything_once() {
     let mut follower = Follower::new(path);
     assert_eq!(follower.more().unwrap(), []);
     log.take(Stream::Out, b"one\n");
+    assert!(log.holds());
+    log.quiet();
+    assert!(!log.holds());
     assert_eq!(follower.more().unwrap(), [chunk(Stream::Out, "one\n")]);
     assert_eq!(follower.more().unwrap(), []);
     log.take(Stream::Out, b"two\n");
     log.take(Stream::Err, b"three\n");
+    log.quiet();
     let came = [chunk(Stream::Out, "two\n"), chunk(Stream::Err, "three\n")];
     assert_eq!(follower.more().unwrap(), came);
     log.take(Stream::Out, b"four");

@@ -92,13 +92,14 @@ impl Sink for Writer {
     }
 
     fn holds(&self) -> bool {
-        self.streams.iter().any(|channel| channel.lines.holds())
+        self.disk.is_unsettled() || self.streams.iter().any(|channel| channel.lines.holds())
     }
 
     fn quiet(&mut self) {
         for Channel { stream, lines, .. } in &mut self.streams {
             lines.flush(&mut |bytes| give(&mut self.disk, &mut self.on_output, *stream, bytes));
         }
+        self.disk.settle();
     }
 }
 
@@ -118,6 +119,26 @@ impl Disk {
     fn write(&mut self, stream: Stream, bytes: &[u8]) {
         if self.broken.is_none() {
             self.broken = self.try_write(stream, bytes).err();
+        }
+    }
+
+    fn segments(&mut self) -> impl Iterator<Item = &mut Segment> {
+        self.head.iter_mut().chain(&mut self.newer)
+    }
+
+    fn is_unsettled(&self) -> bool {
+        self.broken.is_none()
+            && self
+                .head
+                .iter()
+                .chain(&self.newer)
+                .any(Segment::is_unsettled)
+    }
+
+    fn settle(&mut self) {
+        let settled = self.segments().try_for_each(Segment::settle);
+        if let Err(error) = settled {
+            self.broken.get_or_insert(error);
         }
     }
 
@@ -143,6 +164,7 @@ impl Disk {
             end.append(stream, at, now)?;
             rest = later;
             if !rest.is_empty() {
+                end.settle()?;
                 self.dropped += std::mem::replace(&mut self.older, end.length());
                 self.newer = None;
                 fs::rename(&newer, &older)?;
@@ -153,6 +175,7 @@ impl Disk {
     }
 
     fn close(mut self) -> Result<u64, Unable> {
+        self.settle();
         let joined = match self.broken.take() {
             Some(error) => Err(error),
             None => self.join(),
@@ -185,6 +208,7 @@ impl Disk {
                 fs::remove_file(target::index(end))?;
             }
         }
+        head.settle()?;
         Ok(head.length())
     }
 }

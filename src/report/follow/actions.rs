@@ -46,7 +46,10 @@ impl<W: Write> Observer for Actions<W> {
 
 fn mark(ending: &Ending, path: &str) -> String {
     let level = if ending.tolerated { "warning" } else { "error" };
-    let mut text = ending.why.clone();
+    let mut text = String::new();
+    if ending.broken.is_empty() {
+        text.clone_from(&ending.why);
+    }
     for verdict in &ending.broken {
         let (name, expected, found) = (&verdict.name, &verdict.expected, &verdict.found);
         let _ = write!(text, "\n{name}: expected {expected}, found {found}");

@@ -191,7 +191,7 @@ impl Board {
         let mut ending = ending(run, &event.fact)?;
         let place = match &event.fact {
             Fact::StepEnded { place, .. } => place.clone(),
-            _ => return self.count(ending, true),
+            _ => return Some(self.count(ending, true)),
         };
         let open = self.runs.get_mut(&run.id);
         if let Some(busy) = open.and_then(|open| open.places.remove(&place)) {
@@ -201,15 +201,15 @@ impl Board {
             ending.tail = busy.tail.lines();
             ending.nested = busy.nested;
         }
-        self.count(ending, place.item.is_none())
+        Some(self.count(ending, place.item.is_none()))
     }
 
-    fn count(&mut self, ending: Ending, whole: bool) -> Option<News> {
+    fn count(&mut self, ending: Ending, whole: bool) -> News {
         if whole && ending.run.path.is_empty() {
             self.ended += 1;
             self.failed += u32::from(ending.state == StepState::Failed);
         }
-        Some(News::Ended(Box::new(ending)))
+        News::Ended(Box::new(ending))
     }
 
     fn run_ended(&mut self, run: &RunRef, event: &Event) -> Option<News> {

@@ -106,11 +106,11 @@ impl<W: Write> Live<W> {
             };
             let text = fit(&format!("{}{again}", one.subject), self.free(24));
             let verb = paint(DIM, &format!("{:>11}", one.state.as_str()));
-            let _ = write!(view, "{verb} {took:>9}  {text}\n");
+            let _ = writeln!(view, "{verb} {took:>9}  {text}");
         }
         if going.len() > rows {
             let more = format!("{:>23}and {} more", "", going.len() - rows);
-            let _ = write!(view, "{}\n", paint(DIM, &more));
+            let _ = writeln!(view, "{}", paint(DIM, &more));
         }
         view.push_str(&self.status(now.since(began), going.len()));
         self.colored(view)

@@ -26,7 +26,6 @@ pub fn tell(news: &News, volume: Volume) -> String {
     match news {
         News::Ended(ending) => ended(ending, volume),
         News::Judged { subject, verdict } => judged(subject, verdict, volume),
-        News::Over(_) => String::new(),
         News::Began { plan, run } if loud => {
             let text = format!("{plan} · run {}", paint(NAME, run.short()));
             line(BOLD, "running", None, &text)

@@ -30,7 +30,7 @@ record! {
 }
 
 /// A check runs one thing; it may run nothing only if all it looks at is files.
-fn has_probe(check: Check, fields: &Fields<'_, '_>, decoder: &mut Decoder<'_>) -> Option<Check> {
+fn has_probe(check: &mut Check, fields: &Fields<'_, '_>, decoder: &mut Decoder<'_>) {
     let at = check.name.span;
     let files_only = check
         .expect
@@ -44,5 +44,4 @@ fn has_probe(check: Check, fields: &Fields<'_, '_>, decoder: &mut Decoder<'_>) -
         let help = "add `run` or `exec`, or expect nothing but `file_exists`";
         decoder.note(Diagnostic::new(Code::ExecutorMissing, at, message).help(help));
     }
-    Some(check)
 }

@@ -76,7 +76,9 @@ impl From<Dag> for Plan {
             None => (None, None),
         };
         let nodes = dag.nodes.map(|nodes| {
-            let steps = nodes.into_iter().map(|node| node.into_step(retry.as_ref()));
+            let steps = nodes
+                .into_iter()
+                .map(|node| node.into_step(retry.as_deref()));
             steps.collect()
         });
         Self {
@@ -117,15 +119,15 @@ impl DagPolicy {
 }
 
 impl Node {
-    fn into_step(self, retry: Option<&Box<Retry>>) -> Step {
+    fn into_step(self, retry: Option<&Retry>) -> Step {
         Step {
             depends_on: self.depends_on,
-            when: self.when,
+            when: self.when.map(Box::new),
             has_executor: true,
             uses: self.uses.map(Box::new),
             with: self.with,
-            retry: self.retry.or_else(|| retry.cloned()),
-            timeout: self.timeout,
+            retry: self.retry.or_else(|| retry.cloned().map(Box::new)),
+            timeout: self.timeout.map(Box::new),
             ..Step::named(self.id)
         }
     }

@@ -46,16 +46,12 @@ impl Decode for Param {
 impl Decode for PlanOutput {
     fn decode(node: &Node<'_>, decoder: &mut Decoder<'_>) -> Option<Self> {
         let schema = contract(node, &["value"], decoder);
-        let value = match node.get("value") {
-            Some(entry) => Spanned::decode(&entry.value, decoder),
-            None => {
-                if schema.is_some() {
-                    let message = "an output of a plan needs the key `value`";
-                    decoder.note(Diagnostic::new(Code::KeyMissing, node.head(), message));
-                }
-                None
-            }
-        };
+        let value = node.get("value").map(|entry| &entry.value);
+        if value.is_none() && schema.is_some() {
+            let message = "an output of a plan needs the key `value`";
+            decoder.note(Diagnostic::new(Code::KeyMissing, node.head(), message));
+        }
+        let value = value.and_then(|value| Spanned::decode(value, decoder));
         Some(Self {
             schema: schema?,
             value: value?,

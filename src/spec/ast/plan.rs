@@ -46,7 +46,7 @@ record! {
 }
 
 /// A plan without steps would be a briefing for an agent.
-fn has_steps(plan: Plan, fields: &Fields<'_, '_>, decoder: &mut Decoder<'_>) -> Option<Plan> {
+fn has_steps(plan: &mut Plan, fields: &Fields<'_, '_>, decoder: &mut Decoder<'_>) {
     if !fields.has("steps") {
         let message = "a plan without `steps` is a briefing for an agent, \
                        which this version cannot use yet";
@@ -60,7 +60,6 @@ fn has_steps(plan: Plan, fields: &Fields<'_, '_>, decoder: &mut Decoder<'_>) -> 
             message,
         ));
     }
-    Some(plan)
 }
 
 /// The kind of a plan.

@@ -22,9 +22,8 @@ words!(OnFailure {
     "continue" => Self::Continue,
 });
 
-fn some_parallel(policy: Policy, _: &Fields<'_, '_>, decoder: &mut Decoder<'_>) -> Option<Policy> {
+fn some_parallel(policy: &mut Policy, _: &Fields<'_, '_>, decoder: &mut Decoder<'_>) {
     at_least_one(policy.max_parallel.as_ref(), decoder);
-    Some(policy)
 }
 
 /// Notes a limit of nothing at all.

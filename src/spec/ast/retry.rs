@@ -23,7 +23,7 @@ record! {
     finish in_bounds;
 }
 
-fn in_bounds(retry: Retry, _: &Fields<'_, '_>, decoder: &mut Decoder<'_>) -> Option<Retry> {
+fn in_bounds(retry: &mut Retry, _: &Fields<'_, '_>, decoder: &mut Decoder<'_>) {
     if let Some(factor) = retry.factor.as_ref().filter(|factor| factor.value < 1.0) {
         let message = "the factor must be at least 1";
         decoder.note(Diagnostic::new(Code::ValueWrong, factor.span, message));
@@ -33,7 +33,6 @@ fn in_bounds(retry: Retry, _: &Fields<'_, '_>, decoder: &mut Decoder<'_>) -> Opt
         let message = "the jitter must be from 0 to 1";
         decoder.note(Diagnostic::new(Code::ValueWrong, jitter.span, message));
     }
-    Some(retry)
 }
 
 impl Decode for Class {

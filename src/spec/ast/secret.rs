@@ -35,11 +35,7 @@ words!(SecretFrom {
 } later { "keyring" });
 
 /// A secret has the one key that its source needs, and no other.
-fn one_source(
-    secret: Secret,
-    fields: &Fields<'_, '_>,
-    decoder: &mut Decoder<'_>,
-) -> Option<Secret> {
+fn one_source(secret: &mut Secret, fields: &Fields<'_, '_>, decoder: &mut Decoder<'_>) {
     let (from, key) = match secret.from.value {
         SecretFrom::Env => ("env", "name"),
         SecretFrom::File => ("file", "path"),
@@ -58,5 +54,4 @@ fn one_source(
             Diagnostic::new(Code::KeyMissing, fields.head(), message)
         });
     }
-    Some(secret)
 }

@@ -15,11 +15,11 @@ record! {
         /// Its id, unique in the plan.
         required id: Spanned<Name>,
         /// A line for people.
-        optional title: String,
+        optional title: Box<String>,
         /// The steps that must end first.
         default depends_on: Vec<Spanned<Name>>,
         /// An expression that decides whether to run at all.
-        optional when: Spanned<Expr>,
+        optional when: Box<Spanned<Expr>>,
         /// A list, or an expression that gives one: the step is repeated for every item.
         optional for_each: Box<Spanned<ForEach>>,
         /// Axes: the step is repeated for every combination.
@@ -29,7 +29,7 @@ record! {
         /// A script, given to a shell as it stands; it can contain no template.
         optional run: Spanned<String>,
         /// A program and its arguments, without a shell; each may be a template.
-        optional exec: Spanned<Vec<Spanned<Template>>>,
+        optional exec: Box<Spanned<Vec<Spanned<Template>>>>,
         /// A request.
         optional http: Box<Spanned<Http>>,
         /// Another plan, as a nested run: the path of its file, relative to this one.
@@ -45,7 +45,7 @@ record! {
         /// Where it runs, relative to the workspace.
         optional cwd: Box<Spanned<RelPath>>,
         /// The longest an attempt may take.
-        optional timeout: Spanned<Period>,
+        optional timeout: Box<Spanned<Period>>,
         /// The longest it may wait for its turn once it is ready.
         optional queue_timeout: Box<Spanned<Period>>,
         /// When a failed attempt is followed by another.
@@ -125,7 +125,7 @@ const EXECUTORS: &[&str] = &[
 ];
 
 /// Notes keys that exclude each other.
-fn agrees(mut step: Step, fields: &Fields<'_, '_>, decoder: &mut Decoder<'_>) -> Option<Step> {
+fn agrees(step: &mut Step, fields: &Fields<'_, '_>, decoder: &mut Decoder<'_>) {
     policy::at_least_one(step.max_parallel.as_ref(), decoder);
     if let (Some(each), Some(matrix)) = (&step.for_each, &step.matrix) {
         let message = "a step has either `for_each` or `matrix`";
@@ -147,5 +147,4 @@ fn agrees(mut step: Step, fields: &Fields<'_, '_>, decoder: &mut Decoder<'_>) ->
             decoder.note(Diagnostic::new(Code::KeyUnknown, fields.key(key), message));
         }
     }
-    Some(step)
 }

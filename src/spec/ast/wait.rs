@@ -17,11 +17,10 @@ record! {
     finish exactly_one;
 }
 
-fn exactly_one(wait: Wait, fields: &Fields<'_, '_>, decoder: &mut Decoder<'_>) -> Option<Wait> {
+fn exactly_one(_: &mut Wait, fields: &Fields<'_, '_>, decoder: &mut Decoder<'_>) {
     let given = Wait::KEYS.iter().filter(|key| fields.has(key)).count();
     if given != 1 {
         let message = "a wait has exactly one of `duration`, `until` and `file`";
         decoder.note(Diagnostic::new(Code::ValueWrong, fields.head(), message));
     }
-    (given == 1).then_some(wait)
 }

@@ -139,7 +139,9 @@ macro_rules! parsed {
                 match Self::parse(text, span) {
                     Ok(parsed) => Some(parsed),
                     Err(mistakes) => {
-                        mistakes.into_iter().for_each(|mistake| decoder.note(mistake));
+                        for mistake in mistakes {
+                            decoder.note(mistake);
+                        }
                         None
                     }
                 }

@@ -82,18 +82,19 @@ pub(crate) fn contract(
             .iter()
             .filter(|entry| !beside.contains(&&*entry.key))
     };
-    let known = own().fold(true, |known, entry| word(entry, decoder) && known);
+    let wrong = own().filter(|entry| !word(entry, decoder)).count();
     let text = own().map(|entry| (entry.key.to_string(), entry.value.json()));
     let text = text.collect();
-    known.then(|| decoder.schema(text, node.head()))?
+    if wrong > 0 {
+        return None;
+    }
+    decoder.schema(text, node.head())
 }
 
 /// Notes unknown words in a schema and in those below it; false if there are any.
 fn vocabulary(node: &Node<'_>, decoder: &mut Decoder<'_>) -> bool {
     match &node.value {
-        Yaml::Map(entries) => entries
-            .iter()
-            .fold(true, |known, entry| word(entry, decoder) && known),
+        Yaml::Map(entries) => entries.iter().filter(|entry| !word(entry, decoder)).count() == 0,
         // `true` and `false` are schemas; what else is none, the compiler of schemas says.
         _ => true,
     }
@@ -118,9 +119,10 @@ fn word(entry: &Entry<'_>, decoder: &mut Decoder<'_>) -> bool {
         (Below::Named, Yaml::Map(entries)) => entries.iter().map(|entry| &entry.value).collect(),
         _ => Vec::new(),
     };
-    schemas
+    let wrong = schemas
         .into_iter()
-        .fold(true, |known, node| vocabulary(node, decoder) && known)
+        .filter(|node| !vocabulary(node, decoder));
+    wrong.count() == 0
 }
 
 /// Notes a type that JSON does not have; false if there is one.
@@ -138,9 +140,10 @@ fn types(node: &Node<'_>, decoder: &mut Decoder<'_>) -> bool {
         Yaml::List(items) => items.as_slice(),
         _ => std::slice::from_ref(node),
     };
-    items.iter().fold(true, |known, item| {
-        super::word(item, &TYPES, &[], decoder).is_some() && known
-    })
+    let wrong = items
+        .iter()
+        .filter(|item| super::word(item, &TYPES, &[], decoder).is_none());
+    wrong.count() == 0
 }
 
 impl JsonSchema for Schema {

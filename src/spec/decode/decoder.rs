@@ -142,7 +142,9 @@ impl<T: Decode> Decode for Vec<T> {
             decoder.no_list(node);
             return None;
         };
-        let decoded = items.iter().filter_map(|item| T::decode(item, decoder));
-        Some(decoded.collect())
+        // Exactly as many as there are: a hundred thousand steps should not be copied to grow.
+        let mut all = Self::with_capacity(items.len());
+        all.extend(items.iter().filter_map(|item| T::decode(item, decoder)));
+        Some(all)
     }
 }

@@ -43,15 +43,15 @@ impl<K: Key, V: Decode> Decode for Entries<K, V> {
             decoder.wrong_type(node, "a mapping");
             return None;
         };
-        let mut decoded = Vec::with_capacity(entries.len());
+        let mut pairs = Vec::with_capacity(entries.len());
         for entry in entries {
             let key = K::read(&entry.key, entry.at, decoder);
             let value = V::decode(&entry.value, decoder);
             if let (Some(key), Some(value)) = (key, value) {
-                decoded.push((Spanned::new(key, entry.at), value));
+                pairs.push((Spanned::new(key, entry.at), value));
             }
         }
-        Some(Self(decoded))
+        Some(Self(pairs))
     }
 }
 

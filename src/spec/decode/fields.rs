@@ -108,6 +108,6 @@ impl<'n, 'a> Fields<'n, 'a> {
 }
 
 fn not_built(key: &str, at: Span) -> Diagnostic {
-    let message = format!("`{key}` is known, and this version cannot use it yet");
+    let message = format!("`{key}` is known and not built yet");
     Diagnostic::new(Code::KindNotBuilt, at, message).help("remove it for now")
 }

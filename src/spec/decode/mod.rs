@@ -29,5 +29,5 @@ pub use words::word;
 
 pub(crate) use contract::contract;
 
-pub(crate) use record::record;
+pub(crate) use record::{finished, record};
 pub(crate) use words::words;

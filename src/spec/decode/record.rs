@@ -1,6 +1,8 @@
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde_json::{Map, Value, json};
 
+use super::{Decoder, Fields};
+
 /// Gathers the JSON Schema of a mapping with fixed keys.
 #[derive(Debug)]
 pub struct RecordSchema {
@@ -48,6 +50,17 @@ impl RecordSchema {
         }
         Schema::try_from(schema).unwrap_or_default()
     }
+}
+
+/// Lets a function judge the whole of a record.
+pub(crate) fn finished<'n, 'a, T>(
+    mut made: T,
+    fields: &Fields<'n, 'a>,
+    decoder: &mut Decoder<'_>,
+    finish: impl FnOnce(&mut T, &Fields<'n, 'a>, &mut Decoder<'_>),
+) -> T {
+    finish(&mut made, fields, decoder);
+    made
 }
 
 /// Documentation lines as one paragraph.
@@ -101,7 +114,7 @@ macro_rules! record {
                     $( $field: record!(@keep $mode $field), )*
                     $($( $aside: Default::default(), )*)?
                 };
-                $( let made = $finish(made, &fields, decoder)?; )?
+                $( let made = $crate::spec::decode::finished(made, &fields, decoder, $finish); )?
                 Some(made)
             }
         }

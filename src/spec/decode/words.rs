@@ -21,7 +21,7 @@ pub fn word<T: Clone>(
     }
     let span = decoder.content(node);
     decoder.note(if later.contains(&&**text) {
-        let message = format!("`{text}` is known, and this version cannot use it yet");
+        let message = format!("`{text}` is known and not built yet");
         Diagnostic::new(Code::KindNotBuilt, span, message).help("remove it for now")
     } else {
         let mistake = Diagnostic::new(

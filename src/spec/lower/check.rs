@@ -7,7 +7,7 @@ use crate::spec::ast;
 use crate::spec::decode::Entries;
 
 /// The longest a check may take if it does not say.
-const TIMEOUT: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_mins(1);
 
 pub(super) fn checks(checks: &[ast::Check]) -> Vec<Check> {
     checks.iter().map(check).collect()

@@ -6,5 +6,7 @@ mod check;
 mod matrix;
 mod plan;
 mod step;
+#[cfg(test)]
+mod tests;
 
 pub use plan::{Defaults, NotLowered, lower};

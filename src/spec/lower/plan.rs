@@ -118,9 +118,11 @@ impl Lowering<'_> {
                 .map(|(step, ix)| (&step.id.value, StepIx(ix)))
                 .collect(),
         };
-        plan.all_steps()
-            .map(|written| step(written, &among, self))
-            .collect()
+        let mut steps = Vec::with_capacity(plan.steps().len() + plan.finally.len());
+        for written in plan.all_steps() {
+            steps.push(step(written, &among, self)?);
+        }
+        Ok(steps)
     }
 }
 

@@ -29,7 +29,7 @@ pub(super) fn step(
     }
     Ok(Step {
         id: step.id.value.clone(),
-        title: step.title.clone(),
+        title: step.title.as_deref().cloned(),
         depends_on,
         when: step.when.as_ref().map(|when| when.value.clone()),
         fan: fan(step),

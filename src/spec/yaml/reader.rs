@@ -263,13 +263,14 @@ impl<'a> Reader<'a, '_> {
                 else {
                     return;
                 };
-                match first_use(entries, seen, &key, at) {
-                    Some(first) => self.mistakes.note(duplicate(&key, at, first)),
-                    None => entries.push(Entry {
-                        key,
-                        at,
-                        value: node,
-                    }),
+                let entry = Entry {
+                    key,
+                    at,
+                    value: node,
+                };
+                match first_use(entries, seen, &entry) {
+                    Some(first) => self.mistakes.note(duplicate(&entry, first)),
+                    None => entries.push(entry),
                 }
             }
         }
@@ -328,28 +329,92 @@ impl<'a> Reader<'a, '_> {
     }
 }
 
-/// Where a mapping has the key already; remembers the key otherwise.
+/// Where a mapping has an entry's key already; remembers the key otherwise.
 fn first_use<'a>(
     entries: &[Entry<'a>],
     seen: &mut HashMap<Cow<'a, str>, Span>,
-    key: &Cow<'a, str>,
-    at: Span,
+    new: &Entry<'a>,
 ) -> Option<Span> {
     if entries.len() < FEW_KEYS {
-        let first = entries.iter().find(|entry| entry.key == *key);
+        let first = entries.iter().find(|entry| entry.key == new.key);
         return first.map(|entry| entry.at);
     }
     if seen.is_empty() {
         seen.extend(entries.iter().map(|entry| (entry.key.clone(), entry.at)));
     }
-    if let Some(first) = seen.get(key) {
+    if let Some(first) = seen.get(&new.key) {
         return Some(*first);
     }
-    seen.insert(key.clone(), at);
+    seen.insert(new.key.clone(), new.at);
     None
 }
 
-fn duplicate(key: &str, at: Span, first: Span) -> Diagnostic {
-    let message = format!("the key `{key}` stands twice in this mapping");
-    Diagnostic::new(Code::YamlDuplicateKey, at, message).also(first, "first here")
+fn duplicate(entry: &Entry<'_>, first: Span) -> Diagnostic {
+    let message = format!("the key `{}` stands twice in this mapping", entry.key);
+    Diagnostic::new(Code::YamlDuplicateKey, entry.at, message).also(first, "first here")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::read;
+    use crate::source::Span;
+    use crate::spec::decode::Mistakes;
+    use crate::spec::yaml::{Node, Yaml};
+
+    /// Lists every value with the text it stands on.
+    fn spans(text: &str, node: &Node<'_>, found: &mut Vec<String>) {
+        found.push(text.get(node.span.range()).unwrap().to_owned());
+        match &node.value {
+            Yaml::List(items) => items.iter().for_each(|item| spans(text, item, found)),
+            Yaml::Map(entries) => {
+                for entry in entries {
+                    assert_eq!(text.get(entry.at.range()).unwrap(), entry.key);
+                    spans(text, &entry.value, found);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn check(text: &str, expected: &[&str]) {
+        // What stands before and after must not matter.
+        let whole = format!("größer\n{text}---\n");
+        let mut mistakes = Mistakes::default();
+        let start = "größer\n".len();
+        let at = Span::new(start, start + text.len());
+        let tree = read(&whole, at, &mut mistakes).unwrap();
+        assert!(mistakes.is_empty(), "{text}");
+        let mut found = Vec::new();
+        spans(&whole, &tree, &mut found);
+        assert_eq!(found, expected, "{text}");
+    }
+
+    #[test]
+    fn every_value_knows_where_it_stands() {
+        check("a: 1\nb: é x\n", &["a: 1\nb: é x", "1", "é x"]);
+        check(
+            "a: [1, {b: 2}]\n",
+            &["a: [1, {b: 2}]", "[1, {b: 2}]", "1", "{b: 2}", "2"],
+        );
+        check("- 'q'\n- \"é\"\n", &["- 'q'\n- \"é\"", "'q'", "\"é\""]);
+        check(
+            "a:\n  - x\n  - y\nb:\n",
+            &["a:\n  - x\n  - y\nb", "- x\n  - y", "x", "y", ""],
+        );
+        check("a: # é\n  b: é\n", &["a: # é\n  b: é", "b: é", "é"]);
+        check("a: []\nb: {}\n", &["a: []\nb: {}", "[]", "{}"]);
+    }
+
+    #[test]
+    fn blocks_stand_from_their_first_letter_to_their_last_letter() {
+        check(
+            "a: |\n  one\n    é\n\nb: >-\n  x\n  y\n",
+            &[
+                "a: |\n  one\n    é\n\nb: >-\n  x\n  y",
+                "one\n    é",
+                "x\n  y",
+            ],
+        );
+        check("a: |\r\n  one\r\n", &["a: |\r\n  one", "one"]);
+    }
 }

@@ -1,0 +1,142 @@
+use std::time::Duration;
+
+use crate::model::{Fan, OnError, OnFailure, Plan, Probe, SecretSource, Wait, Work};
+use crate::spec::{Defaults, Memory, load, lower};
+
+fn defaults() -> Defaults {
+    let mut defaults = crate::config::Config::default().defaults;
+    defaults.policy.max_parallel = 7;
+    defaults.retry.max = 1;
+    defaults
+}
+
+fn model(files: &[(&str, &str)]) -> std::sync::Arc<Plan> {
+    let files = files.iter();
+    let files = Memory(
+        files
+            .map(|(path, text)| ((*path).into(), text.as_bytes().to_vec()))
+            .collect(),
+    );
+    let loaded = load(&files, "plan.md");
+    assert_eq!(loaded.diagnostics, []);
+    lower(&loaded, &defaults()).unwrap()
+}
+
+fn plan(steps: &str) -> std::sync::Arc<Plan> {
+    let text = format!(
+        "---\nkind: plan\nid: p\nsteps:\n{steps}\n---\n## body\n\n```bash\nx\n```\nWords.\n"
+    );
+    model(&[("plan.md", &text)])
+}
+
+#[test]
+fn shells_are_programs_with_arguments() {
+    for (step, shell) in [
+        ("{id: a, run: x}", "sh -eu -c"),
+        ("{id: a, run: x, shell: sh}", "sh -eu -c"),
+        ("{id: a, run: x, shell: bash}", "bash -euo pipefail -c"),
+        ("{id: a, run: x, shell: python}", "python3 -c"),
+        ("{id: a, run: x, shell: [node, -e]}", "node -e"),
+        ("{id: body}", "bash -euo pipefail -c"),
+        ("{id: body, shell: sh}", "sh -eu -c"),
+    ] {
+        let plan = plan(&format!("  - {step}"));
+        let Work::Run(script) = &plan.steps()[0].work else {
+            panic!("{step} runs a script");
+        };
+        assert_eq!(script.shell.join(" "), shell, "{step}");
+        assert_eq!(script.text.trim_end(), "x", "{step}");
+    }
+}
+
+#[test]
+fn a_section_is_the_briefing_of_its_step() {
+    let plan = plan("  - {id: body}\n  - {id: other, run: x}");
+    assert_eq!(plan.steps()[0].briefing.as_deref(), Some("Words."));
+    assert_eq!(plan.steps()[1].briefing, None);
+}
+
+#[test]
+fn what_is_not_said_is_the_default() {
+    let plan = plan("  - {id: a, run: x}\n  - {id: b, run: x, retry: {max: 3, backoff: 2s}}");
+    let [a, b] = plan.steps() else {
+        panic!("two steps")
+    };
+    assert_eq!(a.retry, defaults().retry);
+    assert_eq!((b.retry.max, b.retry.backoff), (3, Duration::from_secs(2)));
+    assert_eq!(b.retry.on, defaults().retry.on);
+    assert_eq!(plan.parts().policy, defaults().policy);
+    assert!(matches!(a.fan, Fan::Once));
+    assert_eq!(a.on_error, OnError::Fail);
+}
+
+#[test]
+fn what_is_said_arrives() {
+    let plan = model(&[(
+        "plan.md",
+        "---\nkind: plan\nid: p\ntitle: T\ndescription: D\ntimeout: 1h\nenv: {A: 1}\n\
+         secrets: {S: {from: file, path: x}}\npolicy: {on_failure: continue, grace: 1s}\n\
+         params: {n: {type: integer, default: 3, description: N}}\nsteps:\n\
+         \x20 - {id: a, exec: [echo, 1], env: {B: '{{ params.n }}{{ secrets.S }}'}, cwd: d}\n\
+         \x20 - {id: b, wait: {duration: 5s}, depends_on: [a, a]}\n\
+         finally: [{id: c, run: x, on_error: continue}]\n\
+         verify: [{name: v, exec: [test], expect: {regex: ^a, file_exists: f}}]\n\
+         outputs: {o: {type: string, value: '{{ run.id }}'}}\n---\nBody.\n",
+    )]);
+    let parts = plan.parts();
+    assert_eq!((parts.title.as_deref(), parts.main), (Some("T"), 2));
+    assert_eq!(parts.briefing, "D\n\nBody.");
+    assert_eq!(parts.timeout, Some(Duration::from_hours(1)));
+    assert_eq!(parts.policy.on_failure, OnFailure::Continue);
+    assert_eq!(parts.policy.max_parallel, 7);
+    assert_eq!(parts.secrets[0].source, SecretSource::File("x".into()));
+    assert_eq!(parts.params[0].default, Some(3.into()));
+    assert_eq!(parts.env[0].value.source(), "1");
+    let [a, b, c] = plan.steps() else {
+        panic!("three steps")
+    };
+    assert!(matches!(&a.work, Work::Exec(argv) if argv[1].source() == "1"));
+    assert_eq!(a.cwd.as_deref(), Some("d"));
+    assert!(matches!(b.work, Work::Wait(Wait::For(wait)) if wait.as_secs() == 5));
+    assert_eq!(b.depends_on.len(), 1);
+    assert!(plan.is_finally(plan.find("c").unwrap()));
+    assert_eq!(c.on_error, OnError::Continue);
+    let check = &parts.verify[0];
+    assert!(matches!(&check.probe, Some(Probe::Exec(argv)) if argv.len() == 1));
+    assert_eq!(check.timeout, Duration::from_mins(1));
+    assert_eq!(check.expect.file_exists, ["f"]);
+    assert_eq!(parts.outputs[0].value.source(), "{{ run.id }}");
+}
+
+#[test]
+fn a_dag_is_a_plan_of_plans() {
+    let part = "---\nkind: plan\nid: part\nparams: {n: {type: integer}}\nsteps:\n\
+                \x20 - {id: one, run: x, env: {N: '{{ params.n }}'}}\n---\n";
+    let dag = "---\nkind: dag\nid: d\npolicy: {fail_fast: false, default_retry: {max: 2}}\nnodes:\n\
+               \x20 - {id: a, uses: parts/one.md, with: {n: 1}}\n\
+               \x20 - {id: b, uses: ./parts/one.md, with: {n: 2}, retry: {max: 0}}\n---\n";
+    let plan = model(&[("plan.md", dag), ("parts/one.md", part)]);
+    assert_eq!(plan.parts().policy.on_failure, OnFailure::Continue);
+    let [a, b] = plan.steps() else {
+        panic!("two nodes")
+    };
+    assert_eq!((a.retry.max, b.retry.max), (2, 0));
+    let (Work::Uses(a), Work::Uses(b)) = (&a.work, &b.work) else {
+        panic!("nodes use plans");
+    };
+    assert!(
+        std::sync::Arc::ptr_eq(&a.plan, &b.plan),
+        "a file is lowered once"
+    );
+    assert_eq!(
+        (a.path.as_str(), b.path.as_str()),
+        ("parts/one.md", "parts/one.md")
+    );
+    assert_eq!(a.with[0].1.constant(), Some(1.into()));
+}
+
+#[test]
+fn files_with_errors_have_no_model() {
+    let files = Memory::default();
+    assert!(lower(&load(&files, "plan.md"), &defaults()).is_err());
+}

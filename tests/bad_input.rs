@@ -12,7 +12,11 @@ fn refused(content: impl AsRef<[u8]>, says: &str) {
     for command in ["check", "run"] {
         let did = sandbox.wf(&[command, "plan.md"]).exits(3).says(says);
         assert!(!did.all().contains("panicked"), "{}", did.all());
-        assert!(did.all().len() < 100_000, "{} bytes of errors", did.all().len());
+        assert!(
+            did.all().len() < 100_000,
+            "{} bytes of errors",
+            did.all().len()
+        );
     }
     assert!(!sandbox.at(".wf").exists(), "nothing was begun");
 }
@@ -20,7 +24,10 @@ fn refused(content: impl AsRef<[u8]>, says: &str) {
 #[test]
 fn what_is_no_file() {
     let sandbox = Sandbox::new();
-    sandbox.wf(&["run", "missing.md"]).exits(2).says("missing.md");
+    sandbox
+        .wf(&["run", "missing.md"])
+        .exits(2)
+        .says("missing.md");
     std::fs::create_dir(sandbox.at("folder.md")).unwrap();
     sandbox.wf(&["run", "folder.md"]).exits(2).says("folder");
     sandbox.wf(&["run", "/dev/zero"]).exits(3);
@@ -49,17 +56,34 @@ fn what_would_grow_without_bounds() {
     let bomb = "a: &a [x,x,x,x,x,x,x,x,x]\nb: &b [*a,*a,*a,*a,*a,*a,*a,*a]\nc: [*b,*b,*b,*b,*b]\n";
     refused(format!("---\n{bomb}---\n"), "anchor");
     refused(format!("---\nkind: {}\n---\n", "[".repeat(10_000)), "deep");
-    refused(format!("---\nkind: {}{}\n---\n", "[".repeat(10_000), "]".repeat(10_000)), "deep");
+    refused(
+        format!(
+            "---\nkind: {}{}\n---\n",
+            "[".repeat(10_000),
+            "]".repeat(10_000)
+        ),
+        "deep",
+    );
     let parens = format!("{}1{}", "(".repeat(5_000), ")".repeat(5_000));
-    refused(PLAN.replace("run:", &format!("when: \"{parens}\", run:")), "expression");
+    refused(
+        PLAN.replace("run:", &format!("when: \"{parens}\", run:")),
+        "expression",
+    );
 }
 
 #[test]
 fn what_goes_round_in_circles() {
-    refused(PLAN.replace("run: \"true\"", "uses: plan.md"), "uses itself");
+    refused(
+        PLAN.replace("run: \"true\"", "uses: plan.md"),
+        "uses itself",
+    );
     let sandbox = Sandbox::new();
     sandbox.file("a.md", PLAN.replace("run: \"true\"", "uses: b.md"));
-    sandbox.file("b.md", PLAN.replace("id: p", "id: q").replace("run: \"true\"", "uses: a.md"));
+    sandbox.file(
+        "b.md",
+        PLAN.replace("id: p", "id: q")
+            .replace("run: \"true\"", "uses: a.md"),
+    );
     sandbox.wf(&["run", "a.md"]).exits(3).says("a.md");
     let ring = "---\nkind: plan\nid: p\nsteps:\n  - {id: a, run: x, depends_on: [c]}\n  \
                 - {id: b, run: x, depends_on: [a]}\n  - {id: c, run: x, depends_on: [b]}\n---\n";
@@ -71,7 +95,10 @@ fn names_that_would_be_paths() {
     refused(PLAN.replace("id: a", "id: ../../etc/passwd"), "name");
     refused(PLAN.replace("id: a", "id: a/b"), "name");
     refused(PLAN.replace("id: p", "id: ../p"), "id");
-    refused(PLAN.replace("run: \"true\"", "uses: ../../outside.md"), "outside");
+    refused(
+        PLAN.replace("run: \"true\"", "uses: ../../outside.md"),
+        "outside",
+    );
 }
 
 #[test]
@@ -80,8 +107,14 @@ fn kinds_that_are_not_built_yet_say_so() {
         refused(format!("---\nkind: {kind}\nid: x\n---\n"), "not built yet");
     }
     let sandbox = Sandbox::new();
-    sandbox.file("skills/x/SKILL.md", "---\nname: x\ndescription: does x\n---\n");
-    sandbox.wf(&["check", "skills/x/SKILL.md"]).exits(3).says("not built yet");
+    sandbox.file(
+        "skills/x/SKILL.md",
+        "---\nname: x\ndescription: does x\n---\n",
+    );
+    sandbox
+        .wf(&["check", "skills/x/SKILL.md"])
+        .exits(3)
+        .says("not built yet");
 }
 
 /// Half a gigabyte of address space holds the program, its libraries and the stacks of its
@@ -94,10 +127,19 @@ fn output_without_end_is_cut_and_memory_stays_bounded() {
     sandbox.file("plan.md", PLAN.replace("\"true\"", &format!("\"{flood}\"")));
     let command = sandbox.command(&["run", "plan.md"]);
     let mut limited = sandbox.program("sh");
-    limited.args(["-c", "ulimit -v 500000; exec \"$0\" \"$@\""]).arg(command.get_program());
+    limited
+        .args(["-c", "ulimit -v 500000; exec \"$0\" \"$@\""])
+        .arg(command.get_program());
     let output = limited.args(command.get_args()).output().unwrap();
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    let kept: u64 = files(&sandbox.at(".wf/runs")).iter().map(|(_, size)| size).sum();
+    assert!(
+        output.status.success(),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    let kept: u64 = files(&sandbox.at(".wf/runs"))
+        .iter()
+        .map(|(_, size)| size)
+        .sum();
     assert!(kept < 300_000, "{kept} bytes are kept");
     sandbox.wf(&["logs", "--last", "a", "--tail", "3"]).exits(0);
 }
@@ -106,5 +148,12 @@ fn output_without_end_is_cut_and_memory_stays_bounded() {
 pub fn files(dir: &std::path::Path) -> Vec<(std::path::PathBuf, u64)> {
     let entries = walkdir::WalkDir::new(dir).into_iter().flatten();
     let files = entries.filter(|entry| entry.file_type().is_file());
-    files.map(|entry| (entry.path().to_owned(), entry.metadata().map_or(0, |m| m.len()))).collect()
+    files
+        .map(|entry| {
+            (
+                entry.path().to_owned(),
+                entry.metadata().map_or(0, |m| m.len()),
+            )
+        })
+        .collect()
 }

@@ -22,12 +22,17 @@ use fence::Fence;
 /// Every document, by its path.
 fn documents() -> Vec<(String, String)> {
     let mut paths = vec!["README.md".to_owned(), "CHANGELOG.md".to_owned()];
-    let entries = std::fs::read_dir("docs").expect("there are documents").flatten();
+    let entries = std::fs::read_dir("docs")
+        .expect("there are documents")
+        .flatten();
     paths.extend(entries.map(|entry| entry.path().display().to_string()));
     paths.retain(|path| path.ends_with(".md"));
     paths.sort();
     let text = |path: &String| std::fs::read_to_string(path).expect("documents are text");
-    paths.iter().map(|path| (path.clone(), text(path))).collect()
+    paths
+        .iter()
+        .map(|path| (path.clone(), text(path)))
+        .collect()
 }
 
 /// The plans of a document, and its named files.
@@ -60,7 +65,10 @@ fn plans_in_documents_are_what_they_are_said_to_be() {
             match plan.refused() {
                 Some(code) => {
                     let is_it = |told: &String| told.starts_with(&format!("{code}:"));
-                    assert!(found.len() == 1 && found.iter().all(is_it), "{place}: {found:#?}");
+                    assert!(
+                        found.len() == 1 && found.iter().all(is_it),
+                        "{place}: {found:#?}"
+                    );
                 }
                 None => {
                     assert!(found.is_empty(), "{place}: {found:#?}");
@@ -114,10 +122,16 @@ fn links_between_documents_lead_somewhere() {
                 "" => path.clone(),
                 file => format!("{folder}/{file}"),
             };
-            assert!(std::path::Path::new(&target).exists(), "{place} is not there");
+            assert!(
+                std::path::Path::new(&target).exists(),
+                "{place} is not there"
+            );
             if !anchor.is_empty() {
                 let text = std::fs::read_to_string(&target).expect("an anchor is in a text");
-                assert!(fence::anchors(&text).contains(&anchor.to_owned()), "{place} has no heading");
+                assert!(
+                    fence::anchors(&text).contains(&anchor.to_owned()),
+                    "{place} has no heading"
+                );
             }
         }
     }

@@ -82,20 +82,29 @@ const EXAMPLES: &[Example] = &[
 /// A copy of the workspace with its examples.
 pub fn workshop() -> Sandbox {
     let sandbox = Sandbox::new();
-    sandbox.file("wf.yaml", std::fs::read("wf.yaml").expect("there is a configuration"));
+    sandbox.file(
+        "wf.yaml",
+        std::fs::read("wf.yaml").expect("there is a configuration"),
+    );
     copy(Path::new("examples"), &sandbox);
     sandbox
 }
 
 fn copy(from: &Path, to: &Sandbox) {
-    for entry in std::fs::read_dir(from).expect("a folder can be read").flatten() {
+    for entry in std::fs::read_dir(from)
+        .expect("a folder can be read")
+        .flatten()
+    {
         let path = entry.path();
         if path.is_dir() {
             copy(&path, to);
         } else {
             let name = path.display().to_string();
             to.file(&name, std::fs::read(&path).expect("a file can be read"));
-            let mode = path.metadata().expect("a file has permissions").permissions();
+            let mode = path
+                .metadata()
+                .expect("a file has permissions")
+                .permissions();
             std::fs::set_permissions(to.at(&name), mode).expect("permissions can be given");
         }
     }
@@ -103,13 +112,20 @@ fn copy(from: &Path, to: &Sandbox) {
 
 /// Runs the example of this name and looks at what it did.
 fn check(name: &str) {
-    let example = EXAMPLES.iter().find(|example| example.spec.starts_with(name));
+    let example = EXAMPLES
+        .iter()
+        .find(|example| example.spec.starts_with(name));
     let example = example.expect("the example is in the table");
     let sandbox = workshop();
     let did = sandbox.wf(&["run", &format!("examples/{}", example.spec)]);
     assert_eq!(did.code, Some(example.code), "{}", did.all());
     let ends = did.out.lines().any(|line| line.starts_with(example.end));
-    assert!(ends, "no line begins with {:?}:\n{}", example.end, did.all());
+    assert!(
+        ends,
+        "no line begins with {:?}:\n{}",
+        example.end,
+        did.all()
+    );
     let run = last(&sandbox);
     assert!((example.outputs)(&run["run"]["outputs"]), "{run:#}");
     (example.more)(&sandbox, &did);
@@ -141,10 +157,18 @@ mod each {
 
 #[test]
 fn every_example_is_tested() {
-    for entry in std::fs::read_dir("examples").expect("there are examples").flatten() {
+    for entry in std::fs::read_dir("examples")
+        .expect("there are examples")
+        .flatten()
+    {
         let name = entry.file_name().to_string_lossy().into_owned();
-        let in_table = EXAMPLES.iter().any(|e| e.spec.split('/').next() == Some(&name));
-        assert!(in_table && each::ALL.contains(&name.as_str()), "examples/{name} has no test");
+        let in_table = EXAMPLES
+            .iter()
+            .any(|e| e.spec.split('/').next() == Some(&name));
+        assert!(
+            in_table && each::ALL.contains(&name.as_str()),
+            "examples/{name} has no test"
+        );
     }
 }
 
@@ -162,9 +186,21 @@ fn archive(sandbox: &Sandbox, _: &Did) {
 }
 
 fn backup(sandbox: &Sandbox, did: &Did) {
-    assert!(sandbox.at("target/examples/backup/snapshot.tar.gz").is_file());
-    assert!(!sandbox.at("target/examples/backup/drill").exists(), "it was tidied");
-    assert!(did.out.contains("drill/restore · check `every_file_is_the_same`"), "{}", did.out);
+    assert!(
+        sandbox
+            .at("target/examples/backup/snapshot.tar.gz")
+            .is_file()
+    );
+    assert!(
+        !sandbox.at("target/examples/backup/drill").exists(),
+        "it was tidied"
+    );
+    assert!(
+        did.out
+            .contains("drill/restore · check `every_file_is_the_same`"),
+        "{}",
+        did.out
+    );
 }
 
 fn broken(sandbox: &Sandbox, did: &Did) {
@@ -180,8 +216,14 @@ fn broken(sandbox: &Sandbox, did: &Did) {
     }
     assert!(sandbox.at("target/examples/broken/notice.txt").is_file());
     assert!(!sandbox.at("target/examples/broken/prices.json").exists());
-    sandbox.wf(&["why", "--last", "convert"]).exits(0).says("all 1 retries were used");
-    sandbox.wf(&["logs", "--last", "convert"]).exits(0).says("converted 3 prices");
+    sandbox
+        .wf(&["why", "--last", "convert"])
+        .exits(0)
+        .says("all 1 retries were used");
+    sandbox
+        .wf(&["logs", "--last", "convert"])
+        .exits(0)
+        .says("converted 3 prices");
     let plan = sandbox.read("examples/broken/plan.md");
     let right = plan
         .replace(r#"search("[0-9.]+""#, r#"search("[0-9.,]+""#)
@@ -189,34 +231,62 @@ fn broken(sandbox: &Sandbox, did: &Did) {
     sandbox.file("examples/broken/plan.md", right);
     let did = sandbox.wf(&["retry", "--last"]).exits(0);
     assert!(did.out.contains("fetch · kept from run"), "{}", did.out);
-    assert!(sandbox.at("target/examples/broken/published.json").is_file());
+    assert!(
+        sandbox
+            .at("target/examples/broken/published.json")
+            .is_file()
+    );
 }
 
 fn packages(sandbox: &Sandbox, _: &Did) {
     let report = sandbox.read("target/examples/packages/report.md");
     let rows = report.lines().filter(|line| line.starts_with("| ")).count();
     assert_eq!(rows, 11, "a head and ten packages:\n{report}");
-    let kept = ["show", "--last", "--artifact", "target/examples/packages/report.md"];
+    let kept = [
+        "show",
+        "--last",
+        "--artifact",
+        "target/examples/packages/report.md",
+    ];
     assert_eq!(sandbox.wf(&kept).exits(0).out, report);
-    sandbox.wf(&["run", "examples/packages/plan.md", "-p", "top=1"]).exits(0);
-    sandbox.wf(&["run", "examples/packages/plan.md", "-p", "top=0"]).exits(2).says("parameter `top`");
+    sandbox
+        .wf(&["run", "examples/packages/plan.md", "-p", "top=1"])
+        .exits(0);
+    sandbox
+        .wf(&["run", "examples/packages/plan.md", "-p", "top=0"])
+        .exits(2)
+        .says("parameter `top`");
 }
 
 fn release(sandbox: &Sandbox, did: &Did) {
     assert!(!did.out.contains("cached"), "{}", did.out);
     let first = sandbox.read("target/examples/release/tally.sha256");
     let again = sandbox.wf(&["run", "examples/release/plan.md"]).exits(0);
-    assert!(again.out.lines().any(|line| line.contains("cached") && line.ends_with("build")));
+    assert!(
+        again
+            .out
+            .lines()
+            .any(|line| line.contains("cached") && line.ends_with("build"))
+    );
     assert_eq!(sandbox.read("target/examples/release/tally.sha256"), first);
     let other = ["run", "examples/release/plan.md", "-p", "version=2.0.0"];
     sandbox.wf(&other).exits(0);
-    sandbox.wf(&["why", "--last", "build"]).exits(0).says("param version");
+    sandbox
+        .wf(&["why", "--last", "build"])
+        .exits(0)
+        .says("param version");
 }
 
 fn service(sandbox: &Sandbox, _: &Did) {
     let log = sandbox.read("target/examples/service/log");
-    for line in ["\"POST /orders HTTP/1.1\" 401", "\"POST /orders HTTP/1.1\" 201"] {
-        assert!(log.contains(line), "the server did not answer {line}:\n{log}");
+    for line in [
+        "\"POST /orders HTTP/1.1\" 401",
+        "\"POST /orders HTTP/1.1\" 201",
+    ] {
+        assert!(
+            log.contains(line),
+            "the server did not answer {line}:\n{log}"
+        );
     }
     assert!(log.contains("\"GET /orders/9999 HTTP/1.1\" 404"), "{log}");
 }

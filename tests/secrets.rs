@@ -34,14 +34,20 @@ steps:
 #[test]
 fn no_form_of_a_secret_is_kept_or_shown() {
     let sandbox = Sandbox::new();
-    sandbox.file("leaky.md", PLAN).file("key.txt", "the-key-in-the-file\n");
+    sandbox
+        .file("leaky.md", PLAN)
+        .file("key.txt", "the-key-in-the-file\n");
     sandbox.file("leaked.txt", SECRET);
     sandbox.file("wf.yaml", "policy: {on_failure: continue}\n");
     let mut command = sandbox.command(&["run", "-v", "leaky.md"]);
     let output = command.env("DEPLOY_TOKEN", SECRET).output().unwrap();
     let mut seen = output.stdout;
     seen.extend(output.stderr);
-    for args in [&["show", "--last", "--json"][..], &["logs", "--last"], &["why", "--last", "use"]] {
+    for args in [
+        &["show", "--last", "--json"][..],
+        &["logs", "--last"],
+        &["why", "--last", "use"],
+    ] {
         let did = sandbox.wf(args);
         seen.extend(did.all().into_bytes());
     }
@@ -49,17 +55,33 @@ fn no_form_of_a_secret_is_kept_or_shown() {
         seen.extend(std::fs::read(path).unwrap());
     }
     let hex: String = SECRET.bytes().map(|byte| format!("{byte:02x}")).collect();
-    for form in [SECRET, "the-key-in-the-file", "made-by-command", &hex, "czNjcjN0L3BhK3NzIHdvcmQ", "MzY3IzdC9w"] {
+    for form in [
+        SECRET,
+        "the-key-in-the-file",
+        "made-by-command",
+        &hex,
+        "czNjcjN0L3BhK3NzIHdvcmQ",
+        "MzY3IzdC9w",
+    ] {
         let found = seen.windows(form.len()).any(|part| part == form.as_bytes());
         assert!(!found, "{form} is kept or shown");
     }
     let shown = String::from_utf8_lossy(&seen);
-    assert!(shown.contains("token is *** and key is ***, ***"), "{shown}");
+    assert!(
+        shown.contains("token is *** and key is ***, ***"),
+        "{shown}"
+    );
 }
 
 #[test]
 fn a_secret_that_is_not_there_is_named_and_nothing_else() {
     let sandbox = Sandbox::new();
-    sandbox.file("leaky.md", PLAN).file("key.txt", "the-key-in-the-file\n");
-    sandbox.wf(&["run", "leaky.md"]).exits(1).says("TOKEN").says("DEPLOY_TOKEN");
+    sandbox
+        .file("leaky.md", PLAN)
+        .file("key.txt", "the-key-in-the-file\n");
+    sandbox
+        .wf(&["run", "leaky.md"])
+        .exits(1)
+        .says("TOKEN")
+        .says("DEPLOY_TOKEN");
 }

@@ -1,6 +1,7 @@
 //! What is done for places: their work, their checks, their locks.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::sync::Arc;
 
 use tokio::sync::watch;
@@ -100,9 +101,13 @@ impl Task {
     ) -> Result<attempt::Job, Unable> {
         let run = &self.run;
         let output = log.path.with_extension("out");
-        let cwd = run.session.root.join(step.cwd.as_deref().unwrap_or("."));
+        let root = &run.session.root;
+        let cwd = step
+            .cwd
+            .as_ref()
+            .map_or_else(|| root.clone(), |cwd| root.join(cwd));
         let env = self.known(secrets, |known| {
-            environment::of_step(&self.parts(step, &output), known)
+            environment::of_step(&self.parts(step, &output, &cwd), known)
         });
         let env = env.map_err(|error| Unable::logical(error.to_string()))?;
         let path = env
@@ -129,7 +134,7 @@ impl Task {
         })
     }
 
-    pub(super) fn parts<'a>(&'a self, step: &'a Step, output: &'a std::path::Path) -> Parts<'a> {
+    fn parts<'a>(&'a self, step: &'a Step, output: &'a Path, cwd: &'a Path) -> Parts<'a> {
         Parts {
             host: &self.run.session.host,
             pass: &self.run.session.pass,
@@ -142,6 +147,7 @@ impl Task {
             fan: &step.fan,
             output,
             workspace: &self.run.session.root,
+            cwd,
         }
     }
 

@@ -26,12 +26,17 @@ impl Fence {
 
     /// The name that a plan is given.
     pub fn name(&self) -> Option<&str> {
-        self.info.iter().map(String::as_str).find(|word| word.ends_with(".md"))
+        self.info
+            .iter()
+            .map(String::as_str)
+            .find(|word| word.ends_with(".md"))
     }
 
     /// The code of the mistake that it has.
     pub fn refused(&self) -> Option<&str> {
-        self.info.iter().find_map(|word| word.strip_prefix("refused:"))
+        self.info
+            .iter()
+            .find_map(|word| word.strip_prefix("refused:"))
     }
 }
 
@@ -71,7 +76,9 @@ pub fn links(document: &str) -> Vec<String> {
         Event::Start(Tag::Link { dest_url, .. }) => Some(dest_url.to_string()),
         _ => None,
     };
-    Parser::new_ext(document, Options::ENABLE_TABLES).filter_map(link).collect()
+    Parser::new_ext(document, Options::ENABLE_TABLES)
+        .filter_map(link)
+        .collect()
 }
 
 /// The anchors of a document's headings, as they are commonly made.

@@ -15,13 +15,18 @@ fn sessions_are_what_really_happens() {
         let is_session = fence.language() == "console" && fence.has("run");
         is_session.then(|| repeat(&workshop(), &fence.text))
     };
-    check(real, |shown, real| assert_eq!(comparable(shown), comparable(real), "{OUTDATED}"));
+    check(real, |shown, real| {
+        assert_eq!(comparable(shown), comparable(real), "{OUTDATED}")
+    });
 }
 
 #[test]
 fn files_shown_are_those_of_the_repository() {
     let real = |fence: &Fence| {
-        let path = fence.info.iter().find_map(|word| word.strip_prefix("from:"))?;
+        let path = fence
+            .info
+            .iter()
+            .find_map(|word| word.strip_prefix("from:"))?;
         Some(std::fs::read_to_string(path).expect("the file that is shown is there"))
     };
     check(real, |shown, real| assert_eq!(shown, real, "{OUTDATED}"));

@@ -1,7 +1,7 @@
 //! What is wrong with declarations that are well-formed each by itself.
 //!
 //! [`check`] looks at every file of a [`Loaded`](crate::spec::Loaded) and adds what it finds to
-//! its diagnostics. Each rule is one function in a file of its own, and sees the whole [`Scene`]:
+//! its diagnostics. Each rule is one function in a file of its own, and sees the whole scene:
 //! the plan, its steps by name, the graph, and everything that any expression reads.
 //!
 //! **Invariant:** a rule never stops another; all mistakes are told at once. **Invariant:** what

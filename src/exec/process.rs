@@ -6,6 +6,7 @@ use std::io;
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
+use std::time::Duration;
 
 use rustix::fs::Access;
 use rustix::process::{Pid, Signal};
@@ -16,13 +17,15 @@ use super::{Env, Unable};
 /// Where programs are looked up without a `PATH`.
 const DEFAULT_PATH: &str = "/usr/local/bin:/usr/bin:/bin";
 
+/// How long a busy file is given to become free.
+const BUSY: Duration = Duration::from_millis(5);
+
 /// What is executed, without a shell, in a process group of its own.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Command {
     /// The program, looked up in the `PATH` of `env` as a shell does, and its arguments.
     pub argv: Vec<String>,
-    /// The whole environment; nothing is inherited. Only `PWD` is added, as shells do, so that
-    /// a program sees the same with and without one.
+    /// The whole environment; nothing is inherited.
     pub env: Env,
     /// Where it runs; absolute.
     pub cwd: PathBuf,
@@ -55,20 +58,16 @@ pub fn spawn(command: &Command) -> Result<Process, Unable> {
         reason = "this is the place that starts processes"
     )]
     let mut std = std::process::Command::new(called(name, &program));
-    let cwd: PathBuf = command.cwd.components().collect();
     std.arg0(name)
         .args(args)
         .env_clear()
-        .env("PWD", &cwd)
         .envs(command.env.iter().map(|(name, value)| (name, value)))
-        .current_dir(&cwd)
+        .current_dir(&command.cwd)
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .process_group(0);
-    let child = tokio::process::Command::from(std)
-        .spawn()
-        .map_err(|error| refused(&error, command, &program))?;
+    let child = spawned(std).map_err(|error| refused(&error, command, &program))?;
     let group = child.id().and_then(|id| Pid::from_raw(id.cast_signed()));
     let group = group.ok_or_else(|| Unable::environmental(format!("`{name}` has no id")))?;
     Ok(Process {
@@ -76,6 +75,21 @@ pub fn spawn(command: &Command) -> Result<Process, Unable> {
         group,
         ended: false,
     })
+}
+
+/// Starts a process. A file that was just written may still be open in a process that is about
+/// to execute something else, so a busy one is given a moment.
+fn spawned(command: std::process::Command) -> io::Result<Child> {
+    let mut command = tokio::process::Command::from(command);
+    for _ in 0..3 {
+        match command.spawn() {
+            Err(error) if error.kind() == io::ErrorKind::ExecutableFileBusy => {
+                std::thread::sleep(BUSY);
+            }
+            spawned => return spawned,
+        }
+    }
+    command.spawn()
 }
 
 /// What the system is told to execute: a path stays as it is, since a script sees it, and is

@@ -3,7 +3,7 @@
 //! Of two values for one name the later counts; the engine's own variables come last, so that
 //! nothing can pretend to be them.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use globset::{Glob, GlobSet, GlobSetBuilder};
 use serde_json::Value;
@@ -48,8 +48,6 @@ pub struct Parts<'a> {
     pub output: &'a Path,
     /// The workspace's root.
     pub workspace: &'a Path,
-    /// Where the work runs.
-    pub cwd: &'a Path,
 }
 
 /// The environment of a step.
@@ -116,10 +114,7 @@ pub fn idempotency_key(run: &RunId, step: &str, item_key: Option<&str>) -> Strin
 fn own(parts: &Parts<'_>) -> Env {
     let Attempt { place, attempt } = parts.attempt;
     let key = parts.item.map(|item| item.key.as_str());
-    let cwd: PathBuf = parts.cwd.components().collect();
     let mut env = vec![
-        // Shells set it, so that a program sees the same without one.
-        ("PWD".into(), cwd.display().to_string()),
         ("WF_RUN".into(), parts.run.to_string()),
         ("WF_STEP".into(), place.step.to_string()),
         ("WF_ATTEMPT".into(), attempt.to_string()),

@@ -25,7 +25,8 @@ const BUSY: Duration = Duration::from_millis(5);
 pub struct Command {
     /// The program, looked up in the `PATH` of `env` as a shell does, and its arguments.
     pub argv: Vec<String>,
-    /// The whole environment; nothing is inherited.
+    /// The whole environment; nothing is inherited. Only `PWD` is added, as shells do, so that
+    /// a program sees the same with and without one.
     pub env: Env,
     /// Where it runs; absolute.
     pub cwd: PathBuf,
@@ -58,11 +59,13 @@ pub fn spawn(command: &Command) -> Result<Process, Unable> {
         reason = "this is the place that starts processes"
     )]
     let mut std = std::process::Command::new(called(name, &program));
+    let cwd: PathBuf = command.cwd.components().collect();
     std.arg0(name)
         .args(args)
         .env_clear()
+        .env("PWD", &cwd)
         .envs(command.env.iter().map(|(name, value)| (name, value)))
-        .current_dir(&command.cwd)
+        .current_dir(&cwd)
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())

@@ -128,7 +128,7 @@ async fn a_probe_sees_a_minimal_environment() {
     let dir = tempfile::tempdir().unwrap();
     let root = dir.path().display();
     let expect = equals(&format!(
-        "HOME=host\nPATH=/usr/bin:/bin\nWF_WORKSPACE={root}"
+        "HOME=host\nPATH=/usr/bin:/bin\nPWD={root}\nWF_WORKSPACE={root}"
     ));
     let env = Some(Probe::Exec(vec![Template::literal("env")]));
     let verdict = rule(dir.path(), env, expect).await;

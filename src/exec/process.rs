@@ -6,6 +6,7 @@ use std::io;
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
+use std::time::Duration;
 
 use rustix::fs::Access;
 use rustix::process::{Pid, Signal};
@@ -15,6 +16,9 @@ use super::{Env, Unable};
 
 /// Where programs are looked up without a `PATH`.
 const DEFAULT_PATH: &str = "/usr/local/bin:/usr/bin:/bin";
+
+/// How long a busy file is given to become free.
+const BUSY: Duration = Duration::from_millis(5);
 
 /// What is executed, without a shell, in a process group of its own.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -66,9 +70,7 @@ pub fn spawn(command: &Command) -> Result<Process, Unable> {
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .process_group(0);
-    let child = tokio::process::Command::from(std)
-        .spawn()
-        .map_err(|error| refused(&error, command, &program))?;
+    let child = spawned(std).map_err(|error| refused(&error, command, &program))?;
     let group = child.id().and_then(|id| Pid::from_raw(id.cast_signed()));
     let group = group.ok_or_else(|| Unable::environmental(format!("`{name}` has no id")))?;
     Ok(Process {
@@ -76,6 +78,21 @@ pub fn spawn(command: &Command) -> Result<Process, Unable> {
         group,
         ended: false,
     })
+}
+
+/// Starts a process. A file that was just written may still be open in a process that is about
+/// to execute something else, so a busy one is given a moment.
+fn spawned(command: std::process::Command) -> io::Result<Child> {
+    let mut command = tokio::process::Command::from(command);
+    for _ in 0..3 {
+        match command.spawn() {
+            Err(error) if error.kind() == io::ErrorKind::ExecutableFileBusy => {
+                std::thread::sleep(BUSY);
+            }
+            spawned => return spawned,
+        }
+    }
+    command.spawn()
 }
 
 /// What the system is told to execute: a path stays as it is, since a script sees it, and is

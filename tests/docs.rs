@@ -7,8 +7,8 @@
 //! generated.
 
 mod fence;
-//mod lists;
-//mod session;
+mod lists;
+mod session;
 
 use std::collections::BTreeMap;
 

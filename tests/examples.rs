@@ -1,29 +1,306 @@
 //! Every example, run by the real program in a copy of the workspace.
 
-#[test]
-fn examples_check() {
-    for dir in std::fs::read_dir("examples").unwrap().flatten() {
-        for file in std::fs::read_dir(dir.path()).unwrap().flatten() {
-            let path = file.path().display().to_string();
-            if !path.ends_with(".md") {
-                continue;
-            }
-            let disk = wf::spec::Disk::new(".");
-            let mut loaded = wf::spec::load(&disk, &path);
-            wf::check::check(&mut loaded);
-            for (f, d) in &loaded.diagnostics {
-                println!(
-                    "{}: {} {} {:?}",
-                    loaded.sources[*f].path(),
-                    d.code.as_str(),
-                    d.message,
-                    loaded.sources[*f].slice(d.span)
-                );
-            }
-            println!(
-                "{path} {:?}",
-                wf::spec::lower(&loaded, &wf::config::Config::default().defaults).is_ok()
-            );
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use crate::support::{Did, Sandbox};
+
+/// What an example does when it is run.
+struct Example {
+    /// The path of its spec in `examples/`.
+    spec: &'static str,
+    /// The exit code.
+    code: i32,
+    /// How the line begins that counts the steps.
+    end: &'static str,
+    /// Whether the outputs of the run are right.
+    outputs: fn(&Value) -> bool,
+    /// Whatever else must be so afterwards.
+    more: fn(&Sandbox, &Did),
+}
+
+const EXAMPLES: &[Example] = &[
+    Example {
+        spec: "archive/plan.md",
+        code: 0,
+        end: "succeeded · 1 verified, 2 reported · ",
+        outputs: |outputs| outputs["bytes"].as_u64() > Some(1000),
+        more: archive,
+    },
+    Example {
+        spec: "backup/plan.md",
+        code: 0,
+        end: "succeeded · 1 verified, 2 reported · ",
+        outputs: |outputs| outputs["archive"] == "target/examples/backup/snapshot.tar.gz",
+        more: backup,
+    },
+    Example {
+        spec: "broken/plan.md",
+        code: 1,
+        end: "failed · 1 failed, 3 reported, 1 skipped · ",
+        outputs: |outputs| *outputs == json!({}),
+        more: broken,
+    },
+    Example {
+        spec: "nightly/dag.md",
+        code: 0,
+        end: "succeeded · 3 verified · ",
+        outputs: |outputs| outputs["packages"].is_u64() && outputs["bytes"].is_u64(),
+        more: |_, _| {},
+    },
+    Example {
+        spec: "packages/plan.md",
+        code: 0,
+        end: "succeeded · 3 verified, 1 reported · ",
+        outputs: |outputs| outputs["packages"].as_u64() > Some(10),
+        more: packages,
+    },
+    Example {
+        spec: "release/plan.md",
+        code: 0,
+        end: "succeeded · 2 verified, 3 reported · ",
+        outputs: |outputs| outputs["archive"] == "target/examples/release/tally-1.2.0.tar.gz",
+        more: release,
+    },
+    Example {
+        spec: "service/plan.md",
+        code: 0,
+        end: "succeeded · 2 verified, 6 reported · ",
+        outputs: |outputs| *outputs == json!({}),
+        more: service,
+    },
+    Example {
+        spec: "variants/plan.md",
+        code: 0,
+        end: "succeeded · 2 verified, 1 reported · ",
+        outputs: |outputs| *outputs == json!({}),
+        more: variants,
+    },
+];
+
+/// A copy of the workspace with its examples.
+pub fn workshop() -> Sandbox {
+    let sandbox = Sandbox::new();
+    sandbox.file(
+        "wf.yaml",
+        std::fs::read("wf.yaml").expect("there is a configuration"),
+    );
+    copy(Path::new("examples"), &sandbox);
+    sandbox
+}
+
+fn copy(from: &Path, to: &Sandbox) {
+    for entry in std::fs::read_dir(from)
+        .expect("a folder can be read")
+        .flatten()
+    {
+        let path = entry.path();
+        if path.is_dir() {
+            copy(&path, to);
+        } else {
+            let name = path.display().to_string();
+            to.file(&name, std::fs::read(&path).expect("a file can be read"));
+            let mode = path
+                .metadata()
+                .expect("a file has permissions")
+                .permissions();
+            std::fs::set_permissions(to.at(&name), mode).expect("permissions can be given");
         }
     }
+}
+
+/// Runs the example of this name and looks at what it did.
+fn check(name: &str) {
+    let example = EXAMPLES
+        .iter()
+        .find(|example| example.spec.starts_with(name));
+    let example = example.expect("the example is in the table");
+    let sandbox = workshop();
+    let did = sandbox.wf(&["run", &format!("examples/{}", example.spec)]);
+    assert_eq!(did.code, Some(example.code), "{}", did.all());
+    let ends = did.out.lines().any(|line| line.starts_with(example.end));
+    assert!(
+        ends,
+        "no line begins with {:?}:\n{}",
+        example.end,
+        did.all()
+    );
+    let run = last(&sandbox);
+    assert!((example.outputs)(&run["run"]["outputs"]), "{run:#}");
+    (example.more)(&sandbox, &did);
+}
+
+/// The latest run, as `wf show --json` has it.
+fn last(sandbox: &Sandbox) -> Value {
+    let shown = sandbox.wf(&["show", "--last", "--json"]).exits(0).out;
+    serde_json::from_str(&shown).expect("a run is shown as JSON")
+}
+
+/// One test for each example, so that they run side by side.
+mod each {
+    macro_rules! tests {
+        ($($name:ident)*) => {
+            $(
+                #[test]
+                fn $name() {
+                    super::check(concat!(stringify!($name), "/"));
+                }
+            )*
+
+            pub const ALL: &[&str] = &[$(stringify!($name)),*];
+        };
+    }
+
+    tests!(archive backup broken nightly packages release service variants);
+}
+
+#[test]
+fn every_example_is_tested() {
+    for entry in std::fs::read_dir("examples")
+        .expect("there are examples")
+        .flatten()
+    {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        let in_table = EXAMPLES
+            .iter()
+            .any(|e| e.spec.split('/').next() == Some(&name));
+        assert!(
+            in_table && each::ALL.contains(&name.as_str()),
+            "examples/{name} has no test"
+        );
+    }
+}
+
+#[test]
+fn every_example_is_without_mistakes() {
+    workshop().wf(&["check", "examples"]).exits(0);
+}
+
+fn archive(sandbox: &Sandbox, _: &Did) {
+    let index: Value = serde_json::from_str(&sandbox.read("target/examples/archive/index.json"))
+        .expect("the index is JSON");
+    let sizes = index.as_object().expect("the index is an object").values();
+    let total: u64 = sizes.filter_map(Value::as_u64).sum();
+    assert_eq!(last(sandbox)["run"]["outputs"]["bytes"], json!(total));
+}
+
+fn backup(sandbox: &Sandbox, did: &Did) {
+    assert!(
+        sandbox
+            .at("target/examples/backup/snapshot.tar.gz")
+            .is_file()
+    );
+    assert!(
+        !sandbox.at("target/examples/backup/drill").exists(),
+        "it was tidied"
+    );
+    assert!(
+        did.out
+            .contains("drill/restore · check `every_file_is_the_same`"),
+        "{}",
+        did.out
+    );
+}
+
+fn broken(sandbox: &Sandbox, did: &Did) {
+    for line in [
+        "expected the output `1339.40`",
+        "found    `90.40`",
+        "convert · attempt 2",
+        "skipped            publish · not started: `convert` had failed",
+        "reported      0.0s  cleanup",
+    ] {
+        let told = did.out.lines().any(|own| own.contains(line));
+        assert!(told, "does not say {line:?}:\n{}", did.out);
+    }
+    assert!(sandbox.at("target/examples/broken/notice.txt").is_file());
+    assert!(!sandbox.at("target/examples/broken/prices.json").exists());
+    sandbox
+        .wf(&["why", "--last", "convert"])
+        .exits(0)
+        .says("all 1 retries were used");
+    sandbox
+        .wf(&["logs", "--last", "convert"])
+        .exits(0)
+        .says("converted 3 prices");
+    let plan = sandbox.read("examples/broken/plan.md");
+    let right = plan
+        .replace(r#"search("[0-9.]+""#, r#"search("[0-9.,]+""#)
+        .replace("float(number)", r#"float(number.replace(",", ""))"#);
+    sandbox.file("examples/broken/plan.md", right);
+    let did = sandbox.wf(&["retry", "--last"]).exits(0);
+    assert!(did.out.contains("fetch · kept from run"), "{}", did.out);
+    assert!(
+        sandbox
+            .at("target/examples/broken/published.json")
+            .is_file()
+    );
+}
+
+fn packages(sandbox: &Sandbox, _: &Did) {
+    let report = sandbox.read("target/examples/packages/report.md");
+    let rows = report.lines().filter(|line| line.starts_with("| ")).count();
+    assert_eq!(rows, 11, "a head and ten packages:\n{report}");
+    let kept = [
+        "show",
+        "--last",
+        "--artifact",
+        "target/examples/packages/report.md",
+    ];
+    assert_eq!(sandbox.wf(&kept).exits(0).out, report);
+    sandbox
+        .wf(&["run", "examples/packages/plan.md", "-p", "top=1"])
+        .exits(0);
+    sandbox
+        .wf(&["run", "examples/packages/plan.md", "-p", "top=0"])
+        .exits(2)
+        .says("parameter `top`");
+}
+
+fn release(sandbox: &Sandbox, did: &Did) {
+    assert!(!did.out.contains("cached"), "{}", did.out);
+    let first = sandbox.read("target/examples/release/tally.sha256");
+    let again = sandbox.wf(&["run", "examples/release/plan.md"]).exits(0);
+    assert!(
+        again
+            .out
+            .lines()
+            .any(|line| line.contains("cached") && line.ends_with("build"))
+    );
+    assert_eq!(sandbox.read("target/examples/release/tally.sha256"), first);
+    let other = ["run", "examples/release/plan.md", "-p", "version=2.0.0"];
+    sandbox.wf(&other).exits(0);
+    sandbox
+        .wf(&["why", "--last", "build"])
+        .exits(0)
+        .says("param version");
+}
+
+fn service(sandbox: &Sandbox, _: &Did) {
+    let log = sandbox.read("target/examples/service/log");
+    for line in [
+        "\"POST /orders HTTP/1.1\" 401",
+        "\"POST /orders HTTP/1.1\" 201",
+    ] {
+        assert!(
+            log.contains(line),
+            "the server did not answer {line}:\n{log}"
+        );
+    }
+    assert!(log.contains("\"GET /orders/9999 HTTP/1.1\" 404"), "{log}");
+}
+
+fn variants(sandbox: &Sandbox, _: &Did) {
+    let table = sandbox.read("target/examples/variants/table.md");
+    assert_eq!(table.matches("| 148933 |").count(), 4, "{table}");
+    let again = sandbox.wf(&["run", "examples/variants/plan.md"]).exits(0);
+    assert_eq!(again.out.matches("cached").count(), 4, "{}", again.out);
+    let why = sandbox.wf(&["why", "--last", "measure[0]"]).exits(0);
+    why.says("nothing that its result depends on has changed");
+    let source = sandbox.read("examples/variants/sieve.c");
+    sandbox.file("examples/variants/sieve.c", format!("{source}\n"));
+    sandbox.wf(&["run", "examples/variants/plan.md"]).exits(0);
+    let why = sandbox.wf(&["why", "--last", "measure[0]"]).exits(0);
+    why.says("input examples/variants/sieve.c changed");
 }

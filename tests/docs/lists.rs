@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
+use serde_json::Value;
 use wf::diag::{Code, Severity};
 
 use crate::support::Sandbox;
@@ -11,14 +12,20 @@ use crate::support::Sandbox;
 /// should be.
 fn check(path: &str, name: &str, expected: &str) {
     let text = std::fs::read_to_string(path).expect("the document is there");
-    let (open, close) = (format!("<!-- {name} -->\n"), format!("<!-- end of {name} -->"));
+    let (open, close) = (
+        format!("<!-- {name} -->\n"),
+        format!("<!-- end of {name} -->"),
+    );
     let (before, rest) = text.split_once(&open).expect("the part begins");
     let (found, after) = rest.split_once(&close).expect("the part ends");
     if std::env::var_os("WF_UPDATE").is_some() {
         let new = format!("{before}{open}{expected}{close}{after}");
         std::fs::write(path, new).expect("the document can be written");
     } else {
-        assert_eq!(found, expected, "{path} is out of date: WF_UPDATE=1 writes it anew");
+        assert_eq!(
+            found, expected,
+            "{path} is out of date: WF_UPDATE=1 writes it anew"
+        );
     }
 }
 
@@ -30,7 +37,12 @@ fn mistakes_are_all_listed() {
             Severity::Error => "error",
             Severity::Warning => "warning",
         };
-        let _ = writeln!(list, "| `{}` | {severity} | {} |", code.as_str(), code.meaning());
+        let _ = writeln!(
+            list,
+            "| `{}` | {severity} | {} |",
+            code.as_str(),
+            code.meaning()
+        );
     }
     check("docs/mistakes.md", "codes", &list);
 }
@@ -44,17 +56,27 @@ fn commands_are_all_described() {
     for command in commands(&all) {
         let text = trimmed(&help(&[&command, "--help"]));
         let own = text.split("\nGlobal options:").next().unwrap_or_default();
-        let _ = write!(list, "\n### wf {command}\n\n```text\n{}\n```\n", own.trim_end());
+        let _ = write!(
+            list,
+            "\n### wf {command}\n\n```text\n{}\n```\n",
+            own.trim_end()
+        );
     }
     check("docs/cli.md", "commands", &list);
 }
 
 /// The names in the list of commands.
 fn commands(help: &str) -> Vec<String> {
-    let list = help.lines().skip_while(|line| !line.starts_with("Commands:")).skip(1);
+    let list = help
+        .lines()
+        .skip_while(|line| !line.starts_with("Commands:"))
+        .skip(1);
     let names = list.map_while(|line| line.strip_prefix("  "));
     let first = |line: &str| line.split_whitespace().next().map(str::to_owned);
-    names.filter(|line| !line.starts_with(' ')).filter_map(first).collect()
+    names
+        .filter(|line| !line.starts_with(' '))
+        .filter_map(first)
+        .collect()
 }
 
 fn trimmed(text: &str) -> String {
@@ -69,39 +91,64 @@ fn every_dependency_is_explained() {
     let part = |name: &str| -> BTreeSet<String> {
         let lines = manifest.lines().skip_while(|line| *line != name).skip(1);
         let own = lines.take_while(|line| !line.starts_with('['));
-        own.filter_map(|line| Some(line.split_once(" = ")?.0.to_owned())).collect()
+        own.filter_map(|line| Some(line.split_once(" = ")?.0.to_owned()))
+            .collect()
     };
     for name in part("[dependencies]").union(&part("[dev-dependencies]")) {
-        assert!(text.contains(&format!("| `{name}` |")), "docs/dependencies.md lacks {name}");
+        assert!(
+            text.contains(&format!("| `{name}` |")),
+            "docs/dependencies.md lacks {name}"
+        );
     }
     for line in text.lines().filter(|line| line.starts_with("| `")) {
         let name = line.split('`').nth(1).unwrap_or_default();
         let known = manifest.contains(&format!("\n{name} = "));
-        assert!(known || line.contains("not used"), "docs/dependencies.md names {name}");
+        assert!(
+            known || line.contains("not used"),
+            "docs/dependencies.md names {name}"
+        );
     }
 }
 
 #[test]
-fn every_event_is_described() {
-    let schema = std::fs::read_to_string("schemas/event.schema.json").expect("there is a schema");
-    let schema: serde_json::Value = serde_json::from_str(&schema).expect("it is JSON");
-    let mut names = BTreeSet::new();
-    events(&schema, &mut names);
-    assert!(names.len() > 10, "the schema has changed its form: {names:?}");
+fn every_event_and_every_key_of_it_is_described() {
+    let schema = Sandbox::new().wf(&["schema", "event"]).exits(0).out;
+    let schema: serde_json::Value = serde_json::from_str(&schema).expect("a schema is JSON");
+    let (mut names, mut keys) = (BTreeSet::new(), BTreeSet::new());
+    words(&schema, &mut names, &mut keys);
+    assert!(
+        names.len() > 10 && keys.len() > 30,
+        "the schema has changed its form"
+    );
     let text = std::fs::read_to_string("docs/events.md").expect("there is a document");
     for name in names {
-        assert!(text.contains(&format!("| `{name}` |")), "docs/events.md lacks {name}");
+        assert!(
+            text.contains(&format!("| `{name}` |")),
+            "docs/events.md lacks {name}"
+        );
+    }
+    for key in keys {
+        assert!(
+            text.contains(&format!("`{key}`")),
+            "docs/events.md lacks the key {key}"
+        );
     }
 }
 
-/// The constants that the key `event` may be, anywhere in a schema.
-fn events(schema: &serde_json::Value, names: &mut BTreeSet<String>) {
-    if let Some(name) = schema.pointer("/properties/event/const").and_then(|name| name.as_str()) {
-        names.insert(name.to_owned());
-    }
+/// The constants that the key `event` may be, and all keys, anywhere in a schema.
+fn words(schema: &Value, names: &mut BTreeSet<String>, keys: &mut BTreeSet<String>) {
     match schema {
-        serde_json::Value::Array(items) => items.iter().for_each(|item| events(item, names)),
-        serde_json::Value::Object(fields) => fields.values().for_each(|item| events(item, names)),
+        Value::Array(items) => items.iter().for_each(|item| words(item, names, keys)),
+        Value::Object(fields) => {
+            let event = schema
+                .pointer("/properties/event/const")
+                .and_then(Value::as_str);
+            names.extend(event.map(str::to_owned));
+            if let Some(Value::Object(properties)) = fields.get("properties") {
+                keys.extend(properties.keys().cloned());
+            }
+            fields.values().for_each(|item| words(item, names, keys));
+        }
         _ => {}
     }
 }

@@ -1,27 +1,49 @@
 //! Sessions shown in documents, repeated.
 
+use std::fmt::Write as _;
+
 use regex::Regex;
 
-use super::{documents, fence};
+use super::documents;
+use super::fence::{self, Fence};
 use crate::examples::workshop;
 use crate::support::Sandbox;
 
 #[test]
 fn sessions_are_what_really_happens() {
+    let real = |fence: &Fence| {
+        let is_session = fence.language() == "console" && fence.has("run");
+        is_session.then(|| repeat(&workshop(), &fence.text))
+    };
+    check(real, |shown, real| {
+        assert_eq!(comparable(shown), comparable(real), "{OUTDATED}")
+    });
+}
+
+#[test]
+fn files_shown_are_those_of_the_repository() {
+    let real = |fence: &Fence| {
+        let path = fence
+            .info
+            .iter()
+            .find_map(|word| word.strip_prefix("from:"))?;
+        Some(std::fs::read_to_string(path).expect("the file that is shown is there"))
+    };
+    check(real, |shown, real| assert_eq!(shown, real, "{OUTDATED}"));
+}
+
+const OUTDATED: &str = "a document shows something else: WF_UPDATE=1 writes it anew";
+
+/// Compares fences with what should be in them, or puts it there.
+fn check(real: impl Fn(&Fence) -> Option<String>, compare: impl Fn(&str, &str)) {
+    let update = std::env::var_os("WF_UPDATE").is_some();
     for (path, text) in documents() {
         let mut new = text.clone();
-        let sessions = fence::all(&text).into_iter();
-        let sessions: Vec<_> = sessions
-            .filter(|fence| fence.language() == "console" && fence.has("run"))
-            .collect();
-        for session in sessions.iter().rev() {
-            let sandbox = workshop();
-            let real = repeat(&sandbox, &session.text);
-            if std::env::var_os("WF_UPDATE").is_some() {
-                new.replace_range(session.range.clone(), &real);
-            } else {
-                let (shown, real) = (comparable(&session.text), comparable(&real));
-                assert_eq!(shown, real, "{path}:{}: WF_UPDATE=1 writes it anew", session.line);
+        for fence in fence::all(&text).iter().rev() {
+            match real(fence) {
+                Some(real) if update => new.replace_range(fence.range.clone(), &real),
+                Some(real) => compare(&fence.text, &real),
+                None => {}
             }
         }
         if new != text {
@@ -30,24 +52,16 @@ fn sessions_are_what_really_happens() {
     }
 }
 
-#[test]
-fn plans_shown_in_the_readme_are_those_of_the_examples() {
-    let text = std::fs::read_to_string("README.md").expect("there is a README");
-    for fence in fence::all(&text) {
-        if let Some(path) = fence.info.iter().find_map(|word| word.strip_prefix("from:")) {
-            let example = std::fs::read_to_string(path).expect("the example is there");
-            assert_eq!(fence.text, example, "README.md:{} is not {path}", fence.line);
-        }
-    }
-}
-
-/// Gives every line that begins with `$ ` to a shell, one after the other, and shows what comes.
+/// Carries out every line that begins with `$ wf`, one after the other, and shows what comes.
 fn repeat(sandbox: &Sandbox, session: &str) -> String {
     let mut real = String::new();
     for line in session.lines() {
-        let Some(command) = line.strip_prefix("$ ") else { continue };
-        let did = sandbox.shell(command);
-        real.push_str(&format!("{line}\n{}", did.out));
+        if let Some(words) = line.strip_prefix("$ wf ") {
+            let words: Vec<&str> = words.split_whitespace().collect();
+            let did = sandbox.wf(&words).all();
+            let trimmed: Vec<&str> = did.lines().map(str::trim_end).collect();
+            let _ = writeln!(real, "{line}\n{}", trimmed.join("\n"));
+        }
     }
     real
 }

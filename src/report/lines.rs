@@ -46,3 +46,12 @@ pub(super) fn line(style: Style, verb: &str, took: Option<Duration>, text: &str)
     let verb = paint(style, &format!("{verb:>11}"));
     format!("{verb} {took:>9}  {text}\n")
 }
+
+/// A place as a shell takes it: brackets mean something else there.
+pub(super) fn word(place: &str) -> String {
+    if place.contains('[') {
+        format!("'{place}'")
+    } else {
+        place.to_owned()
+    }
+}

@@ -1,3 +1,4 @@
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -110,9 +111,7 @@ impl View<'_> {
     /// The attempts that are meant, each before those of the run nested in it.
     fn entries(&self) -> Result<Vec<Entry>, Failure> {
         let mut entries = Vec::new();
-        for attempt in self.attempts()? {
-            self.collect((&self.run, &attempt), "", DEPTH, &mut entries)?;
-        }
+        self.collect((&self.run, self.attempts()?), "", DEPTH, &mut entries)?;
         Ok(entries)
     }
 
@@ -131,25 +130,25 @@ impl View<'_> {
 
     fn collect(
         &self,
-        (run, own): (&RunId, &Attempt),
+        (run, attempts): (&RunId, Vec<Attempt>),
         above: &str,
         depth: usize,
         entries: &mut Vec<Entry>,
     ) -> Result<(), Failure> {
-        entries.push(Entry {
-            path: log::path(&self.folder.run(run), own),
-            name: format!("{above}{}", own.place),
-            attempt: own.attempt,
-        });
-        if depth == 0 {
-            return Ok(());
+        let mut children = BTreeMap::new();
+        for (child, of) in self.reader.children(run)? {
+            children.insert(of, child);
         }
-        let name = own.to_string();
-        let children = self.reader.children(run)?;
-        for (child, _) in children.iter().filter(|(_, of)| *of == name) {
-            for row in &self.reader.attempts(child)? {
-                let above = format!("{above}{}/", own.place);
-                self.collect((child, &attempt(row)), &above, depth - 1, entries)?;
+        for own in attempts {
+            let name = format!("{above}{}", own.place);
+            entries.push(Entry {
+                path: log::path(&self.folder.run(run), &own),
+                name: name.clone(),
+                attempt: own.attempt,
+            });
+            if let Some(child) = children.get(&own.to_string()).filter(|_| depth > 0) {
+                let inner = self.reader.attempts(child)?.iter().map(attempt).collect();
+                self.collect((child, inner), &format!("{name}/"), depth - 1, entries)?;
             }
         }
         Ok(())
@@ -205,19 +204,20 @@ impl View<'_> {
     }
 
     fn follow(&self) -> Result<(), Failure> {
-        let mut open: Vec<(PathBuf, Follower, LogLines)> = Vec::new();
+        let mut open: Vec<(Follower, LogLines)> = Vec::new();
+        let mut known = BTreeSet::new();
         loop {
             let over = self.is_over()?;
             for entry in self.entries()? {
-                if open.iter().all(|(path, ..)| *path != entry.path) {
+                if known.insert(entry.path.clone()) {
                     let own = |found: &Found| found.place.to_string() == entry.name;
                     let alone = self.found.as_ref().is_some_and(own);
                     let prefix = (!alone).then_some(entry.name);
-                    let follower = Follower::new(entry.path.clone());
-                    open.push((entry.path, follower, LogLines::new(self.form(prefix))));
+                    let follower = Follower::new(entry.path);
+                    open.push((follower, LogLines::new(self.form(prefix))));
                 }
             }
-            for (_, follower, lines) in &mut open {
+            for (follower, lines) in &mut open {
                 for chunk in follower.more().map_err(unreadable)? {
                     self.write(&lines.push(&chunk))?;
                 }
@@ -227,7 +227,7 @@ impl View<'_> {
             }
             std::thread::sleep(PAUSE);
         }
-        for (_, _, lines) in &mut open {
+        for (_, lines) in &mut open {
             self.write(&lines.close())?;
         }
         Ok(())

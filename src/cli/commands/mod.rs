@@ -1,4 +1,7 @@
-//! The commands, one file each: what it takes (the comments are its help) and what it does.
+//! The commands, one file each: what it takes, and what it does.
+//!
+//! The comments on what a command takes are its help. **Invariant:** a command returns how it
+//! went; only `start` turns that into an exit code and a message.
 
 pub mod cancel;
 pub mod check;

@@ -72,6 +72,10 @@ impl Board {
             | Fact::AttemptEnded { .. }
             | Fact::RetryScheduled { .. }
             | Fact::LockAwaited { .. } => self.attempt(run, event),
+            Fact::StepExpanded { step, .. } => {
+                self.expanded(run, &Place::of(step), event.at);
+                None
+            }
             other => noted(other).filter(|_| top),
         }
     }
@@ -152,25 +156,29 @@ impl Board {
 
     fn started(&mut self, run: &RunRef, attempt: &Attempt, at: Moment) -> News {
         self.open(run, at);
-        let fresh = |since| Busy {
-            since,
-            attempt: attempt.attempt,
-            checking: false,
-            waiting: false,
-            nested: false,
-            broken: Vec::new(),
-            tail: Tail::new(TAIL),
-        };
         if let Some(open) = self.runs.get_mut(&run.id) {
             let since = open
                 .places
                 .get(&attempt.place)
                 .map_or(at, |busy| busy.since);
-            open.places.insert(attempt.place.clone(), fresh(since));
+            let busy = Busy::new(since, attempt.attempt);
+            open.places.insert(attempt.place.clone(), busy);
         }
         News::Started {
             subject: subject(run, &attempt.place.to_string()),
             attempt: attempt.attempt,
+        }
+    }
+
+    /// A repeated step does nothing of its own, like one that uses a plan.
+    fn expanded(&mut self, run: &RunRef, place: &Place, at: Moment) {
+        self.open(run, at);
+        if let Some(open) = self.runs.get_mut(&run.id) {
+            let busy = Busy {
+                nested: true,
+                ..Busy::new(at, 0)
+            };
+            open.places.insert(place.clone(), busy);
         }
     }
 
@@ -233,6 +241,21 @@ impl Board {
             tally: *tally,
             took: event.at.since(open.map_or(event.at, |open| open.since)),
         })))
+    }
+}
+
+impl Busy {
+    /// A place that begins an attempt.
+    fn new(since: Moment, attempt: u32) -> Self {
+        Self {
+            since,
+            attempt,
+            checking: false,
+            waiting: false,
+            nested: false,
+            broken: Vec::new(),
+            tail: Tail::new(TAIL),
+        }
     }
 }
 

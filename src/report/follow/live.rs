@@ -176,3 +176,58 @@ impl<W: Write> Observer for Live<W> {
         true
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{Live, Screen};
+    use crate::engine::{Observer, RunRef};
+    use crate::machine::{Attempt, Event, Fact, Place};
+    use crate::model::Object;
+    use crate::name::{Name, PlanId, RunId};
+    use crate::report::follow::Volume;
+    use crate::time::{FixedClock, Moment};
+    use std::sync::Arc;
+
+    fn event(fact: Fact) -> Event {
+        let at = Moment::from_millis(0);
+        Event { at, fact }
+    }
+
+    #[test]
+    fn what_runs_is_on_view_and_a_long_plan_stays_readable() {
+        let run = RunRef {
+            id: RunId::from_stored("1a2b3c4d5e"),
+            plan: PlanId::parse("demo").unwrap(),
+            path: Vec::new(),
+        };
+        let screen = Screen {
+            width: 40,
+            height: 10,
+            color: false,
+            steps: 9,
+        };
+        let clock = Arc::new(FixedClock(Moment::from_millis(61_500)));
+        let mut live = Live::new(Vec::new(), screen, Volume::Normal, clock);
+        let begun = Fact::RunStarted {
+            logic: 1,
+            plan: run.plan.clone(),
+            params: Object::new(),
+        };
+        live.event(&run, &event(begun));
+        for at in 0..5 {
+            let place = Place::of(&Name::parse(&format!("a_step_with_a_long_name_{at}")).unwrap());
+            let attempt = Attempt { place, attempt: 1 };
+            live.event(&run, &event(Fact::AttemptStarted(attempt)));
+        }
+        live.tick();
+        let told = String::from_utf8(live.out).unwrap();
+        let (_, view) = told.rsplit_once("\u{1b}[J").unwrap();
+        let expected = "    running    1m 01s  a_step_with_a_l…
+    running    1m 01s  a_step_with_a_l…
+    running    1m 01s  a_step_with_a_l…
+                       and 2 more
+    running    1m 01s  0 of 9 steps · …
+";
+        assert_eq!(view, expected);
+    }
+}

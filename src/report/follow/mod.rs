@@ -1,7 +1,7 @@
 //! A run while it goes on.
 //!
 //! A [`Board`] folds events into [`News`]: what is worth telling, with what is known about it.
-//! [`tell`] turns news into text. The observers differ in where that text goes: [`Plain`]
+//! [`tell()`] turns news into text. The observers differ in where that text goes: [`Plain`]
 //! writes line after line, [`Live`] keeps the running steps on view below, [`JsonLines`] writes
 //! the events themselves, [`Actions`] adds what GitHub Actions shows beside the log.
 //!

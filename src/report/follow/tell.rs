@@ -3,7 +3,7 @@ use std::time::Duration;
 
 use super::{Ending, News, RunEnding};
 use crate::machine::{Outcome, StepState, Verdict};
-use crate::report::lines::{INDENT, broken, line, nth};
+use crate::report::lines::{INDENT, broken, line, nth, word};
 use crate::report::paint::{BAD, BOLD, DIM, GOOD, NAME, WARN, paint};
 use crate::report::words::{believed, counts, outcome_style, state_style};
 use crate::report::{elapsed, first_line};
@@ -109,7 +109,7 @@ fn failure(ending: &Ending) -> String {
         for line in &ending.tail {
             let _ = writeln!(text, "{INDENT}{} {line}", paint(DIM, "│"));
         }
-        let log = format!("wf logs {} {}", ending.run.id.short(), ending.place);
+        let log = format!("wf logs {} {}", ending.run.id.short(), word(&ending.place));
         let _ = writeln!(text, "{INDENT}the whole log: {}", paint(NAME, &log));
     }
     text

@@ -4,7 +4,7 @@ use super::record::{place, took};
 use super::{Life, Record};
 use crate::machine::{Place, StepState};
 use crate::model::Object;
-use crate::report::lines::{INDENT, broken, line, nth};
+use crate::report::lines::{INDENT, broken, line, nth, word};
 use crate::report::paint::{DIM, GOOD, NAME, paint};
 use crate::report::{believed, counts, elapsed, first_line, moment, size, state_style};
 use crate::store::{CheckRow, RunState, StepRow};
@@ -140,7 +140,7 @@ fn next(record: &Record) -> String {
     let mut commands = Vec::new();
     let failed = |row: &&StepRow| row.state == StepState::Failed && row.started.is_some();
     if let Some(row) = record.steps.iter().find(failed) {
-        let place = place(row);
+        let place = word(&place(row).to_string());
         commands.push(format!("wf logs {id} {place}"));
         commands.push(format!("wf why {id} {place}"));
     }

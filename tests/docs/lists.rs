@@ -22,9 +22,12 @@ fn check(path: &str, name: &str, expected: &str) {
         let new = format!("{before}{open}{expected}{close}{after}");
         std::fs::write(path, new).expect("the document can be written");
     } else {
-        assert_eq!(
-            found, expected,
-            "{path} is out of date: WF_UPDATE=1 writes it anew"
+        let lines = |text: &str| text.lines().map(str::to_owned).collect::<BTreeSet<_>>();
+        let (old, new) = (lines(found), lines(expected));
+        let changed: Vec<_> = new.symmetric_difference(&old).collect();
+        assert!(
+            found == expected,
+            "{path}: WF_UPDATE=1 writes it anew: {changed:#?}"
         );
     }
 }

@@ -16,7 +16,7 @@ fn sessions_are_what_really_happens() {
         is_session.then(|| repeat(&workshop(), &fence.text))
     };
     check(real, |shown, real| {
-        assert_eq!(comparable(shown), comparable(real), "{OUTDATED}")
+        assert_eq!(comparable(shown), comparable(real), "{OUTDATED}");
     });
 }
 
@@ -29,7 +29,9 @@ fn files_shown_are_those_of_the_repository() {
             .find_map(|word| word.strip_prefix("from:"))?;
         Some(std::fs::read_to_string(path).expect("the file that is shown is there"))
     };
-    check(real, |shown, real| assert_eq!(shown, real, "{OUTDATED}"));
+    check(real, |shown, real| {
+        assert_eq!(shown, real, "{OUTDATED}");
+    });
 }
 
 const OUTDATED: &str = "a document shows something else: WF_UPDATE=1 writes it anew";

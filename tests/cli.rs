@@ -108,7 +108,7 @@ fn execute(dir: &Path, command: &str, seed: &str) -> String {
     }
     match output.status.code() {
         Some(0) => {}
-        Some(code) => printed.push_str(&format!("? {code}\n")),
+        Some(code) => drop(writeln!(printed, "? {code}")),
         None => printed.push_str("? killed\n"),
     }
     printed

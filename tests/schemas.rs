@@ -4,8 +4,8 @@ use std::{env, fs};
 
 use serde_json::Value;
 use wf::config::ConfigFile;
-use wf::machine::Event;
 use wf::model::Schema;
+use wf::report::follow::EventLine;
 use wf::spec;
 
 #[test]
@@ -19,7 +19,7 @@ fn schemas_are_up_to_date_and_are_schemas() {
         ),
         (
             "event",
-            spec::schema_of::<Event>("An event of a wf run", "event"),
+            spec::schema_of::<EventLine>("An event of a wf run", "event"),
         ),
     ] {
         let path = format!("schemas/{name}.schema.json");

@@ -75,5 +75,7 @@ fn a_large_circle_is_one_mistake() {
 fn what_other_mistakes_may_hide_is_not_said_to_be_missing() {
     let text = "---\nkind: plan\nid: hidden\nparams:\n  day: {type: strin}\n  hour: {type: string}\n\
                 steps:\n  - {id: a, exec: [x, \"{{ params.day }}{{ params.dya }}\"]}\n---\n";
-    assert_eq!(codes(text), [Code::SchemaInvalid, Code::UnknownParam]);
+    let found = codes(text);
+    assert_eq!(found.len(), 2, "{found:?}");
+    assert_eq!(found[1], Code::UnknownParam);
 }

@@ -2,7 +2,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
-use super::commands;
+use super::{Exit, commands};
 
 /// Runs workflows written as Markdown files, and says what was proved.
 #[derive(Parser, Debug)]
@@ -12,7 +12,7 @@ use super::commands;
     subcommand_required = true,
     arg_required_else_help = true,
     disable_help_subcommand = true,
-    after_help = AFTER
+    after_help = after()
 )]
 pub struct Cli {
     /// What to do.
@@ -23,12 +23,12 @@ pub struct Cli {
     pub global: Global,
 }
 
-const AFTER: &str = "\
-Begin with `wf init`, then `wf run workflows/hello.md`.
-
-Exit codes: 0 done, the run succeeded · 1 the run failed · 2 wrong command line or parameters ·
-3 a spec is wrong · 4 an approval is missing · 5 the run waits for a person · 6 the state cannot
-be read · 70 a bug in wf · 130 interrupted or cancelled";
+/// What stands below the help: where to begin, and the exit codes.
+fn after() -> String {
+    let code = |exit: Exit| format!("  {:<4} {}\n", exit.code(), exit.meaning());
+    let codes: String = Exit::ALL.into_iter().map(code).collect();
+    format!("Begin with `wf init`, then `wf run workflows/hello.md`.\n\nExit codes:\n{codes}")
+}
 
 /// Options that every command takes.
 #[derive(Args, Clone, Debug)]

@@ -60,7 +60,9 @@ impl Env {
 
     /// All variables that are text, except those that are for tests of `wf` itself.
     pub fn host(&self) -> BTreeMap<String, String> {
-        self.vars.clone()
+        let mut host = self.vars.clone();
+        host.retain(|name, _| name != "WF_NOW" && name != "WF_SEED");
+        host
     }
 
     /// The current folder.

@@ -25,21 +25,33 @@ pub enum Exit {
 }
 
 impl Exit {
-    /// Every code with its meaning, as the help shows it.
-    pub const MEANINGS: &'static [(Self, &'static str)] = &[
-        (Self::Ok, "done; the run succeeded"),
-        (Self::RunFailed, "the run failed"),
-        (Self::Usage, "wrong command line or parameters"),
-        (
-            Self::Invalid,
-            "a spec is wrong, or uses what is not built yet",
-        ),
-        (Self::Approval, "an approval is missing or does not hold"),
-        (Self::Waiting, "the run waits for a person"),
-        (Self::State, "the state cannot be read or written"),
-        (Self::Bug, "a bug in wf"),
-        (Self::Interrupted, "interrupted or cancelled"),
+    /// Every code.
+    pub const ALL: [Self; 9] = [
+        Self::Ok,
+        Self::RunFailed,
+        Self::Usage,
+        Self::Invalid,
+        Self::Approval,
+        Self::Waiting,
+        Self::State,
+        Self::Bug,
+        Self::Interrupted,
     ];
+
+    /// What it means, in a few words.
+    pub fn meaning(self) -> &'static str {
+        match self {
+            Self::Ok => "done; the run succeeded",
+            Self::RunFailed => "the run failed",
+            Self::Usage => "the command line or a parameter is wrong",
+            Self::Invalid => "a spec is wrong, or uses what is not built yet",
+            Self::Approval => "an approval is missing or does not hold",
+            Self::Waiting => "the run waits for a person",
+            Self::State => "the state cannot be read or written",
+            Self::Bug => "a bug in wf",
+            Self::Interrupted => "the run was interrupted or cancelled",
+        }
+    }
 
     /// The number.
     pub fn code(self) -> u8 {

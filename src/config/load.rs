@@ -24,7 +24,9 @@ pub fn load(source: &Source) -> (Config, Vec<Diagnostic>) {
         }
     }
     let config = file.map(Config::from).unwrap_or_default();
-    (config, decoder.into_mistakes().into_diagnostics())
+    let mut mistakes = decoder.into_mistakes().into_diagnostics();
+    mistakes.sort_by_key(|mistake| mistake.span);
+    (config, mistakes)
 }
 
 #[cfg(test)]
@@ -86,13 +88,13 @@ mod tests {
         check(
             text,
             &[
-                "backoff spec/missing-key",
+                "polcy spec/unknown-key",
                 "ful spec/wrong-value",
                 "on spec/not-built-yet",
                 "lots spec/wrong-value",
-                "30 spec/wrong-type",
-                "polcy spec/unknown-key",
                 "[ spec/wrong-value",
+                "backoff spec/missing-key",
+                "30 spec/wrong-type",
             ],
         );
         check("- a\n", &["- a spec/wrong-type"]);

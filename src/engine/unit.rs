@@ -107,7 +107,7 @@ impl Task {
             .as_ref()
             .map_or_else(|| root.clone(), |cwd| root.join(cwd));
         let env = self.known(secrets, |known| {
-            environment::of_step(&self.parts(step, &output, &cwd), known)
+            environment::of_step(&self.parts(step, &output), known)
         });
         let env = env.map_err(|error| Unable::logical(error.to_string()))?;
         let path = env
@@ -134,7 +134,7 @@ impl Task {
         })
     }
 
-    fn parts<'a>(&'a self, step: &'a Step, output: &'a Path, cwd: &'a Path) -> Parts<'a> {
+    fn parts<'a>(&'a self, step: &'a Step, output: &'a Path) -> Parts<'a> {
         Parts {
             host: &self.run.session.host,
             pass: &self.run.session.pass,
@@ -147,7 +147,6 @@ impl Task {
             fan: &step.fan,
             output,
             workspace: &self.run.session.root,
-            cwd,
         }
     }
 

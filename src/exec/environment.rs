@@ -48,8 +48,6 @@ pub struct Parts<'a> {
     pub output: &'a Path,
     /// The workspace's root.
     pub workspace: &'a Path,
-    /// Where the work runs.
-    pub cwd: &'a Path,
 }
 
 /// The environment of a step.
@@ -117,8 +115,6 @@ fn own(parts: &Parts<'_>) -> Env {
     let Attempt { place, attempt } = parts.attempt;
     let key = parts.item.map(|item| item.key.as_str());
     let mut env = vec![
-        // Shells set it, so that a program sees the same without one.
-        ("PWD".into(), parts.cwd.display().to_string()),
         ("WF_RUN".into(), parts.run.to_string()),
         ("WF_STEP".into(), place.step.to_string()),
         ("WF_ATTEMPT".into(), attempt.to_string()),

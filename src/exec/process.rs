@@ -21,7 +21,8 @@ const DEFAULT_PATH: &str = "/usr/local/bin:/usr/bin:/bin";
 pub struct Command {
     /// The program, looked up in the `PATH` of `env` as a shell does, and its arguments.
     pub argv: Vec<String>,
-    /// The whole environment; nothing is inherited.
+    /// The whole environment; nothing is inherited. Only `PWD` is added, as shells do, so that
+    /// a program sees the same with and without one.
     pub env: Env,
     /// Where it runs; absolute.
     pub cwd: PathBuf,
@@ -53,16 +54,14 @@ pub fn spawn(command: &Command) -> Result<Process, Unable> {
         clippy::disallowed_methods,
         reason = "this is the place that starts processes"
     )]
-    let mut std = match name.contains('/') {
-        // As it is: a script sees this name, and it is looked up from `cwd`.
-        true => std::process::Command::new(name),
-        false => std::process::Command::new(&program),
-    };
+    let mut std = std::process::Command::new(called(name, &program));
+    let cwd: PathBuf = command.cwd.components().collect();
     std.arg0(name)
         .args(args)
         .env_clear()
+        .env("PWD", &cwd)
         .envs(command.env.iter().map(|(name, value)| (name, value)))
-        .current_dir(&command.cwd)
+        .current_dir(&cwd)
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
@@ -77,6 +76,16 @@ pub fn spawn(command: &Command) -> Result<Process, Unable> {
         group,
         ended: false,
     })
+}
+
+/// What the system is told to execute: a path stays as it is, since a script sees it, and is
+/// looked up from where it runs.
+fn called<'a>(name: &'a str, program: &'a Path) -> &'a Path {
+    if name.contains('/') {
+        Path::new(name)
+    } else {
+        program
+    }
 }
 
 /// The program that a name means: a path if it has a slash, else the first executable file of

@@ -130,9 +130,10 @@ impl Secrets {
         let (_told, stop) = watch::channel(Stop::No);
         let exit = supervise(process, limits, stop, &mut head).await;
         let program = argv.first().map_or("", String::as_str);
-        match exit.is_success() {
-            true => Ok(head.out),
-            false => Err(format!("`{program}` was to print it: {exit}")),
+        if exit.is_success() {
+            Ok(head.out)
+        } else {
+            Err(format!("`{program}` was to print it: {exit}"))
         }
     }
 }

@@ -26,6 +26,9 @@ const LOOK: Duration = Duration::from_millis(20);
 /// Silence after which the beginning of a line is shown.
 const QUIET: Duration = Duration::from_millis(200);
 
+/// For ever, as far as a process is concerned.
+const A_YEAR: Duration = Duration::from_hours(365 * 24);
+
 /// What is read at once from a pipe: as much as it holds.
 const BUFFER: usize = 64 * 1024;
 
@@ -289,11 +292,10 @@ pub(super) async fn wait_until(at: Option<Instant>) {
     }
 }
 
-/// This long from now; a wait beyond the clock is a day's, and comes again.
+/// This long from now; a wait beyond the clock's end is a year's.
 fn soon(wait: Duration) -> Instant {
     let now = Instant::now();
-    now.checked_add(wait)
-        .unwrap_or(now + Duration::from_secs(86_400 * 365))
+    now.checked_add(wait).unwrap_or(now + A_YEAR)
 }
 
 #[cfg(test)]

@@ -8,6 +8,8 @@ use super::{Expr, Ref, SpannedRef, StatusTest, names};
 use crate::diag::{Code, Diagnostic, nearest};
 use crate::source::Span;
 
+/// Shorter texts are within the other bounds by their length alone.
+const SHORT: usize = 400;
 /// The most tokens of an expression.
 const MAX_TOKENS: usize = 2000;
 /// The most words that make the parser descend without a bound of its own.
@@ -58,6 +60,9 @@ impl<'t> Lowering<'t> {
     fn unbounded(&self) -> Option<&'static str> {
         if self.text.len() > Expr::MAX {
             return Some("an expression has at most 10,000 characters");
+        }
+        if self.text.len() <= SHORT {
+            return None;
         }
         let (mut tokens, mut descents) = (0, 0);
         for token in tokenize(self.text, true, minijinja::syntax::SyntaxConfig::default()) {

@@ -8,6 +8,7 @@ mod critical;
 mod cycle;
 mod layout;
 mod needs;
+mod tree;
 mod upstream;
 
 pub use layout::{Layout, export};

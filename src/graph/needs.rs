@@ -42,7 +42,7 @@ impl Graph {
     }
 
     /// All steps; each comes after those it needs, unless it is part of a circle.
-    pub fn order(&self) -> impl Iterator<Item = usize> {
+    pub fn order(&self) -> impl DoubleEndedIterator<Item = usize> {
         self.groups.iter().flatten().copied()
     }
 

@@ -1,51 +1,73 @@
 use std::collections::BTreeMap;
 
 use super::Graph;
+use super::tree::Tree;
 
 /// How many targets are looked for at once: one bit each.
 const BATCH: usize = 64;
+
+/// A target: its position in the order, and the step itself.
+type Target = (usize, usize);
 
 impl Graph {
     /// Whether, in each pair, the first step needs the second, directly or through others. No
     /// step needs itself, unless it is part of a circle.
     ///
-    /// All questions are answered together: one pass over the graph serves all questions about 64
-    /// targets, and a direct need takes no pass at all.
+    /// All questions are answered together. Most are answered by a tree of the graph; one pass
+    /// over a part of the graph serves the remaining questions about 64 targets.
     pub fn reaches(&self, questions: &[(usize, usize)]) -> Vec<bool> {
+        let mut positions = vec![0; self.len()];
+        for (position, step) in self.order().enumerate() {
+            positions[step] = position;
+        }
+        let tree = Tree::new(self, &positions);
         let mut answers = vec![false; questions.len()];
-        let mut open: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+        let mut open: BTreeMap<Target, Vec<usize>> = BTreeMap::new();
         for (at, (step, target)) in questions.iter().enumerate() {
-            if self.needs(*step).binary_search(target).is_ok() {
+            if self.needs(*step).binary_search(target).is_ok() || tree.hangs(*step, *target) {
                 answers[at] = true;
-            } else {
-                open.entry(*target).or_default().push(at);
+            } else if *step < self.len() && *target < self.len() {
+                let target = (positions[*target], *target);
+                open.entry(target).or_default().push(at);
             }
         }
-        let targets: Vec<usize> = open.keys().copied().collect();
-        for batch in targets.chunks(BATCH) {
-            let reached = self.pass(batch);
-            for (bit, target) in batch.iter().enumerate() {
-                for at in open.get(target).into_iter().flatten() {
-                    let step = questions[*at].0;
-                    answers[*at] = reached.get(step).is_some_and(|bits| bits >> bit & 1 == 1);
+        let order: Vec<usize> = self.order().collect();
+        let open: Vec<(Target, Vec<usize>)> = open.into_iter().collect();
+        let mut known = vec![0_u64; self.len()];
+        for batch in open.chunks(BATCH) {
+            let asked = batch.iter().flat_map(|(_, asked)| asked);
+            let last = asked.map(|at| positions[questions[*at].0]).max();
+            let first = batch.first().map(|((position, _), _)| *position);
+            let part = first
+                .zip(last)
+                .and_then(|(first, last)| order.get(first..=last));
+            let part = part.unwrap_or(&[]);
+            self.pass(part, batch, &mut known);
+            for (bit, (_, asked)) in batch.iter().enumerate() {
+                for at in asked {
+                    answers[*at] = self.any(questions[*at].0, &known) >> bit & 1 == 1;
                 }
             }
+            let targets = batch.iter().map(|((_, target), _)| target);
+            part.iter().chain(targets).for_each(|step| known[*step] = 0);
         }
         answers
     }
 
-    /// For each step, which of the targets it needs.
-    fn pass(&self, targets: &[usize]) -> Vec<u64> {
-        let mut reached = vec![0_u64; self.len()];
-        let own = |step: usize| targets.binary_search(&step).map_or(0, |bit| 1_u64 << bit);
-        for step in self.order() {
-            let needed = self.needs(step).iter();
-            let bits = needed.fold(0, |bits, needed| {
-                bits | own(*needed) | reached.get(*needed).copied().unwrap_or(0)
-            });
-            reached[step] = bits;
+    /// Finds for each step of a part of the order which of the targets it is or needs.
+    fn pass(&self, part: &[usize], batch: &[(Target, Vec<usize>)], known: &mut [u64]) {
+        for (bit, ((_, target), _)) in batch.iter().enumerate() {
+            known[*target] = 1 << bit;
         }
-        reached
+        for step in part {
+            known[*step] |= self.any(*step, known);
+        }
+    }
+
+    /// What is known of the steps that a step needs.
+    fn any(&self, step: usize, known: &[u64]) -> u64 {
+        let needs = self.needs(step).iter();
+        needs.fold(0, |bits, needed| bits | known[*needed])
     }
 }
 

@@ -12,7 +12,7 @@ use crate::name::RunId;
 use crate::time::Moment;
 
 /// Files and folders younger than this stay, because what names them may not be recorded yet.
-const GRACE: Duration = Duration::from_secs(3600);
+const GRACE: Duration = Duration::from_hours(1);
 
 /// What was forgotten.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

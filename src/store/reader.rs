@@ -120,23 +120,22 @@ impl Reader {
 
     /// The steps of a run that something happened to, in the order in which it first did.
     pub fn steps(&self, run: &RunId) -> Result<Vec<StepRow>, StoreError> {
-        self.of_run("steps", rows::STEP, "first, item", run, rows::step)
+        self.all(rows::STEPS, [run.as_str()], rows::step)
     }
 
     /// The attempts of a run, in the order in which they began.
     pub fn attempts(&self, run: &RunId) -> Result<Vec<AttemptRow>, StoreError> {
-        self.of_run("attempts", rows::ATTEMPT, "first", run, rows::attempt)
+        self.all(rows::ATTEMPTS, [run.as_str()], rows::attempt)
     }
 
     /// The rulings of a run, in order.
     pub fn checks(&self, run: &RunId) -> Result<Vec<CheckRow>, StoreError> {
-        self.of_run("checks", rows::CHECK, "n", run, rows::check)
+        self.all(rows::CHECKS, [run.as_str()], rows::check)
     }
 
     /// The files that a run's attempts left.
     pub fn artifacts(&self, run: &RunId) -> Result<Vec<ArtifactRow>, StoreError> {
-        let order = "step, item, attempt, path";
-        self.of_run("artifacts", rows::ARTIFACT, order, run, rows::artifact)
+        self.all(rows::ARTIFACTS, [run.as_str()], rows::artifact)
     }
 
     /// The events of a run after a number (0: all), with their numbers.
@@ -227,21 +226,6 @@ impl Reader {
     /// Sorts a failure of SQLite.
     pub(super) fn failed(&self, error: &rusqlite::Error) -> StoreError {
         StoreError::sqlite(&self.path, error)
-    }
-
-    fn of_run<T>(
-        &self,
-        table: &str,
-        columns: &str,
-        order: &str,
-        run: &RunId,
-        read: fn(&Row<'_>) -> rusqlite::Result<T>,
-    ) -> Result<Vec<T>, StoreError> {
-        let sql = format!(
-            "SELECT {columns} FROM {table}
-             WHERE run = (SELECT key FROM runs WHERE id = ?1) ORDER BY {order}"
-        );
-        self.all(&sql, [run.as_str()], read)
     }
 
     fn ids(&self, sql: &str, values: impl Params) -> Result<Vec<RunId>, StoreError> {

@@ -11,18 +11,26 @@ use crate::name::RunId;
 pub(super) const RUN: &str = "id, plan, path, outcome, standing, params, parent, parent_attempt, \
      retry_of, created, ended, why, failed, tally, outputs";
 
-/// The columns that [`step`] reads.
-pub(super) const STEP: &str = "step, item, item_key, state, standing, attempts, started, ended, \
-     why, class, tolerated, cached, kept_from, outputs";
+/// The rows of a run that [`step`] reads.
+pub(super) const STEPS: &str = "SELECT step, item, item_key, state, standing, attempts, started, ended, \
+     why, class, tolerated, cached, kept_from, outputs \
+     FROM steps WHERE run = (SELECT key FROM runs WHERE id = ?1) \
+     ORDER BY first, item";
 
-/// The columns that [`attempt`] reads.
-pub(super) const ATTEMPT: &str = "step, item, attempt, started, ended, exit, class";
+/// The rows of a run that [`attempt`] reads.
+pub(super) const ATTEMPTS: &str = "SELECT step, item, attempt, started, ended, exit, class \
+     FROM attempts WHERE run = (SELECT key FROM runs WHERE id = ?1) \
+     ORDER BY first";
 
-/// The columns that [`check`] reads.
-pub(super) const CHECK: &str = "step, item, attempt, at, verdict";
+/// The rows of a run that [`check`] reads.
+pub(super) const CHECKS: &str = "SELECT step, item, attempt, at, verdict \
+     FROM checks WHERE run = (SELECT key FROM runs WHERE id = ?1) \
+     ORDER BY n";
 
-/// The columns that [`artifact`] reads.
-pub(super) const ARTIFACT: &str = "step, item, attempt, path, digest, size";
+/// The rows of a run that [`artifact`] reads.
+pub(super) const ARTIFACTS: &str = "SELECT step, item, attempt, path, digest, size \
+     FROM artifacts WHERE run = (SELECT key FROM runs WHERE id = ?1) \
+     ORDER BY step, item, attempt, path";
 
 /// The columns that [`cached`] reads.
 pub(super) const CACHED: &str = "key, run, step, item, outputs, artifacts, files, created";

@@ -89,8 +89,9 @@ impl Writer {
                 if !self.connection.is_autocommit() {
                     let _ = self.execute("ROLLBACK");
                 }
-                jobs.into_iter()
-                    .for_each(|job| job.answer(Err(error.clone())));
+                for job in jobs {
+                    job.answer(Err(error.clone()));
+                }
             }
         }
     }

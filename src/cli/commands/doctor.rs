@@ -7,7 +7,7 @@ use crate::cli::workspace::CONFIG;
 use crate::cli::{Exit, Failure, Ui, load, relative};
 use crate::report::{BAD, DIM, GOOD, WARN, paint};
 use crate::spec::Disk;
-use crate::store::{Reader, StoreError, verify_chain};
+use crate::store::{Reader, RunFilter, RunRow, RunState, StoreError, verify_chain};
 
 /// Say whether everything that `wf` needs is there and well
 #[derive(Args, Debug)]
@@ -16,6 +16,9 @@ pub struct DoctorArgs {
     #[arg(long)]
     json: bool,
 }
+
+/// The most interrupted runs that are named.
+const INTERRUPTED: usize = 10;
 
 /// One thing that was looked at.
 #[derive(Serialize)]
@@ -36,7 +39,7 @@ enum Health {
 
 /// Looks at everything.
 pub fn run(ui: &Ui, args: &DoctorArgs) -> Result<Exit, Failure> {
-    let mut findings = vec![
+    let mut findings = Vec::from([
         good(
             "wf",
             format!("{} for {}", env!("CARGO_PKG_VERSION"), std::env::consts::OS),
@@ -44,7 +47,8 @@ pub fn run(ui: &Ui, args: &DoctorArgs) -> Result<Exit, Failure> {
         workspace(ui),
         configuration(ui),
         state(ui),
-    ];
+    ]);
+    findings.extend(interrupted(ui));
     for (name, need) in [
         ("sh", Health::Bad),
         ("bash", Health::Weak),
@@ -142,6 +146,34 @@ fn state(ui: &Ui) -> Finding {
 
 fn health(dir: &Path) -> Result<Result<u64, crate::store::BrokenChain>, StoreError> {
     verify_chain(&Reader::open(dir)?)
+}
+
+/// The runs that nobody works on any more, though they have not ended.
+fn interrupted(ui: &Ui) -> Option<Finding> {
+    let reader = Reader::open(&ui.workspace().state).ok()?;
+    let filter = RunFilter {
+        state: Some(RunState::Running),
+        ..RunFilter::default()
+    };
+    let dead = |run: &RunRow| {
+        let owner = reader.owner(&run.id).ok().flatten();
+        !owner.is_some_and(|owner| owner.alive)
+    };
+    let runs = reader.runs(INTERRUPTED, &filter).ok()?;
+    let dead: Vec<&str> = runs
+        .iter()
+        .filter(|run| dead(run))
+        .map(|run| run.id.short())
+        .collect();
+    let found = format!(
+        "{} · `wf resume` goes on, `wf cancel` ends",
+        dead.join(", ")
+    );
+    (!dead.is_empty()).then_some(Finding {
+        name: "interrupted",
+        health: Health::Weak,
+        found,
+    })
 }
 
 /// Whether a program is on the `PATH`; nothing is executed.

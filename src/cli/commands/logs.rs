@@ -1,4 +1,4 @@
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
@@ -59,7 +59,7 @@ pub fn run(ui: &Ui, args: &LogsArgs) -> Result<Exit, Failure> {
     let view = View {
         ui,
         args,
-        dir: Folder::new(&state).run(&run),
+        folder: Folder::new(&state),
         reader,
         run,
         found,
@@ -73,10 +73,21 @@ pub fn run(ui: &Ui, args: &LogsArgs) -> Result<Exit, Failure> {
     Ok(Exit::Ok)
 }
 
+/// The log of an attempt.
+struct Entry {
+    path: PathBuf,
+    /// The place, below those above it.
+    name: String,
+    attempt: u32,
+}
+
+/// How deep nested runs are shown.
+const DEPTH: usize = 32;
+
 struct View<'a> {
     ui: &'a Ui,
     args: &'a LogsArgs,
-    dir: PathBuf,
+    folder: Folder,
     reader: Reader,
     run: RunId,
     found: Option<Found>,
@@ -96,46 +107,78 @@ impl View<'_> {
         }
     }
 
-    /// The attempts that are meant, in the order in which they began.
+    /// The attempts that are meant, each before those of the run nested in it.
+    fn entries(&self) -> Result<Vec<Entry>, Failure> {
+        let mut entries = Vec::new();
+        for attempt in self.attempts()? {
+            self.collect((&self.run, &attempt), "", DEPTH, &mut entries)?;
+        }
+        Ok(entries)
+    }
+
     fn attempts(&self) -> Result<Vec<Attempt>, Failure> {
         let all = self.reader.attempts(&self.run)?;
         let Some(found) = &self.found else {
             return Ok(all.iter().map(attempt).collect());
         };
-        let own = all
-            .iter()
-            .filter(|row| is_of(row, &found.place))
-            .map(attempt);
-        let chosen = match found.attempt {
+        let own = all.iter().filter(|row| is_of(row, &found.place));
+        let own = own.map(attempt);
+        Ok(match found.attempt {
             Some(n) => own.filter(|attempt| attempt.attempt == n).collect(),
             None => last_of_each(own.collect()),
-        };
-        Ok(chosen)
+        })
     }
 
-    fn print(&self) -> Result<(), Failure> {
-        let attempts = self.attempts()?;
-        if attempts.is_empty() {
-            return Err(self.nothing());
+    fn collect(
+        &self,
+        (run, own): (&RunId, &Attempt),
+        above: &str,
+        depth: usize,
+        entries: &mut Vec<Entry>,
+    ) -> Result<(), Failure> {
+        entries.push(Entry {
+            path: log::path(&self.folder.run(run), own),
+            name: format!("{above}{}", own.place),
+            attempt: own.attempt,
+        });
+        if depth == 0 {
+            return Ok(());
         }
-        let headed = attempts.len() > 1 || self.found.is_none();
-        for attempt in &attempts {
-            if headed {
-                self.ui
-                    .print(&format!("{}\n", paint(DIM, &format!("── {attempt}"))))?;
+        let name = own.to_string();
+        let children = self.reader.children(run)?;
+        for (child, _) in children.iter().filter(|(_, of)| *of == name) {
+            for row in &self.reader.attempts(child)? {
+                let above = format!("{above}{}/", own.place);
+                self.collect((child, &attempt(row)), &above, depth - 1, entries)?;
             }
-            self.print_one(&log::path(&self.dir, attempt), headed)?;
         }
         Ok(())
     }
 
-    fn print_one(&self, path: &Path, headed: bool) -> Result<(), Failure> {
+    fn print(&self) -> Result<(), Failure> {
+        let entries = self.entries()?;
+        if entries.is_empty() {
+            return Err(self.nothing());
+        }
+        let headed = entries.len() > 1 || self.found.is_none();
+        for entry in &entries {
+            self.print_one(entry, headed)?;
+        }
+        Ok(())
+    }
+
+    /// Prints a log; what printed nothing gets no heading.
+    fn print_one(&self, entry: &Entry, headed: bool) -> Result<(), Failure> {
         let mut lines = LogLines::new(self.form(None));
         let mut kept = Vec::new();
-        let mut last = b'\n';
-        for chunk in log::read(path).map_err(unreadable)? {
+        let mut last = None;
+        for chunk in log::read(&entry.path).map_err(unreadable)? {
             let text = lines.push(&chunk.map_err(unreadable)?);
-            last = text.last().copied().unwrap_or(last);
+            if headed && last.is_none() && !text.is_empty() {
+                let heading = format!("── {}#{}", entry.name, entry.attempt);
+                self.ui.print(&format!("{}\n", paint(DIM, &heading)))?;
+            }
+            last = text.last().copied().or(last);
             match self.args.tail {
                 Some(count) => {
                     kept.extend(text);
@@ -146,7 +189,8 @@ impl View<'_> {
         }
         kept.extend(lines.close());
         self.write(&kept)?;
-        if headed && last != b'\n' && !self.args.timestamps {
+        let open = last.is_some_and(|last| last != b'\n');
+        if headed && open && !self.args.timestamps {
             self.ui.print("\n")?;
         }
         Ok(())
@@ -161,19 +205,16 @@ impl View<'_> {
     }
 
     fn follow(&self) -> Result<(), Failure> {
-        let mut open: Vec<(Attempt, Follower, LogLines)> = Vec::new();
+        let mut open: Vec<(PathBuf, Follower, LogLines)> = Vec::new();
         loop {
             let over = self.is_over()?;
-            for attempt in self.attempts()? {
-                if open.iter().all(|(own, ..)| *own != attempt) {
-                    let follower = Follower::new(log::path(&self.dir, &attempt));
-                    let named = self
-                        .found
-                        .as_ref()
-                        .is_none_or(|found| found.place.item.is_none());
-                    let several = named && (self.found.is_none() || attempt.place.item.is_some());
-                    let prefix = several.then(|| attempt.place.to_string());
-                    open.push((attempt, follower, LogLines::new(self.form(prefix))));
+            for entry in self.entries()? {
+                if open.iter().all(|(path, ..)| *path != entry.path) {
+                    let own = |found: &Found| found.place.to_string() == entry.name;
+                    let alone = self.found.as_ref().is_some_and(own);
+                    let prefix = (!alone).then_some(entry.name);
+                    let follower = Follower::new(entry.path.clone());
+                    open.push((entry.path, follower, LogLines::new(self.form(prefix))));
                 }
             }
             for (_, follower, lines) in &mut open {

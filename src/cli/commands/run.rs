@@ -3,7 +3,8 @@ use std::path::PathBuf;
 use clap::Args;
 
 use crate::cli::execute::{Telling, finish, prune, session};
-use crate::cli::{Exit, Failure, Ui, load, params};
+use crate::cli::load::Ready;
+use crate::cli::{Exit, Failure, Ui, load, params, relative};
 use crate::engine::{self, Request};
 use crate::report::Forecast;
 
@@ -63,5 +64,17 @@ pub fn run(ui: &Ui, args: &RunArgs) -> Result<Exit, Failure> {
     let finished = engine::run(&session, request);
     let exit = finish(ui, &ready, finished, &args.telling)?;
     prune(ui, &session, &ready)?;
+    say_where(ui, &ready);
     Ok(exit)
+}
+
+/// Says where the record is, if the commands shown would not find it from here.
+fn say_where(ui: &Ui, ready: &Ready) {
+    let state = &ready.workspace.state;
+    if *state != ui.workspace().state {
+        let shown = relative(state, ui.env.cwd());
+        ui.note(&format!(
+            "the record is in {shown}: name it with --state {shown}\n"
+        ));
+    }
 }

@@ -3,7 +3,7 @@ use clap::{Args, ValueEnum};
 use crate::cli::{Exit, Failure, Ui};
 use crate::config::ConfigFile;
 use crate::report::follow::EventLine;
-use crate::spec::ast;
+use crate::spec;
 
 /// Write a JSON Schema, for editors and other programs
 #[derive(Args, Debug)]
@@ -35,10 +35,12 @@ pub fn run(ui: &Ui, args: &SchemaArgs) -> Result<Exit, Failure> {
 /// A schema as text.
 pub fn text(what: What) -> String {
     let schema = match what {
-        What::Event => schemars::schema_for!(EventLine),
-        What::Plan => schemars::schema_for!(ast::Plan),
-        What::Dag => schemars::schema_for!(ast::Dag),
-        What::Config => schemars::schema_for!(ConfigFile),
+        What::Plan => spec::plan_schema(),
+        What::Dag => spec::dag_schema(),
+        What::Config => {
+            spec::schema_of::<ConfigFile>("The configuration of a wf workspace", "config")
+        }
+        What::Event => spec::schema_of::<EventLine>("An event of a wf run", "event"),
     };
     serde_json::to_string_pretty(&schema).unwrap_or_default() + "\n"
 }

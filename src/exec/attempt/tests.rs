@@ -92,7 +92,12 @@ async fn the_environment_is_exactly_what_was_given() {
     let dir = tempfile::tempdir().unwrap();
     let mut job = job(dir.path(), "");
     job.command.argv = vec!["env".into()];
-    let expected = format!("PATH={PATH}\nWF_OUTPUT={}\n", job.output.display());
+    job.command.cwd.push(".");
+    let expected = format!(
+        "PATH={PATH}\nPWD={}\nWF_OUTPUT={}\n",
+        dir.path().display(),
+        job.output.display()
+    );
     run(job, never(), None).await;
     assert_eq!(logged(dir.path()), expected);
 }
@@ -319,7 +324,6 @@ async fn both(text: &str) -> [(Exit, String); 2] {
         }
         let mut job = job(dir.path(), text);
         let pwd = dir.path().display().to_string();
-        job.command.env.push(("PWD".into(), pwd.clone()));
         if direct {
             job.command.argv = shell::argv(&script, Some(PATH), dir.path());
             assert_ne!(job.command.argv.first().map(String::as_str), Some(""));

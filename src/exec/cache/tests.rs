@@ -7,7 +7,7 @@ use crate::digest::Digest;
 use crate::mask::Mask;
 use crate::model::Object;
 
-fn object(value: Value) -> Object {
+fn object(value: &Value) -> Object {
     value.as_object().cloned().unwrap()
 }
 
@@ -39,8 +39,8 @@ fn the_key_changes_with_what_the_result_depends_on_and_tells_it() {
     let root = dir.path();
     std::fs::create_dir(root.join("src")).unwrap();
     std::fs::write(root.join("src/a"), "1").unwrap();
-    let params = object(json!({ "day": "mon", "n": 1 }));
-    let turned = object(json!({ "n": 1, "day": "mon" }));
+    let params = object(&json!({ "day": "mon", "n": 1 }));
+    let turned = object(&json!({ "n": 1, "day": "mon" }));
     let (first, parts) = of(root, "make", &[("X", "1"), ("T", "hunter22")], &params);
     assert!(!parts.to_string().contains("hunter22"));
     assert_eq!(parts["empty"], json!(["none/*"]));
@@ -51,7 +51,7 @@ fn the_key_changes_with_what_the_result_depends_on_and_tells_it() {
 
     std::fs::write(root.join("src/a"), "2").unwrap();
     std::fs::write(root.join("src/b"), "").unwrap();
-    let other = object(json!({ "day": "tue", "n": 1 }));
+    let other = object(&json!({ "day": "tue", "n": 1 }));
     let (second, new) = of(root, "make all", &[("Y", "1"), ("T", "hunter22")], &other);
     assert_ne!(first, second);
     assert_eq!(

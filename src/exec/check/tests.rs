@@ -26,11 +26,11 @@ impl Scope for Nothing {
     }
 }
 
-fn probe(text: &str) -> Option<Probe> {
-    Some(Probe::Run(Script {
+fn probe(text: &str) -> Probe {
+    Probe::Run(Script {
         shell: ["sh", "-eu", "-c"].map(String::from).into(),
         text: text.into(),
-    }))
+    })
 }
 
 async fn rule(root: &Path, probe: Option<Probe>, expect: Expect) -> Verdict {
@@ -63,7 +63,7 @@ async fn rule(root: &Path, probe: Option<Probe>, expect: Expect) -> Verdict {
 
 async fn check(text: &str, expect: Expect, ruling: Ruling, part: &str) {
     let dir = tempfile::tempdir().unwrap();
-    let verdict = rule(dir.path(), probe(text), expect).await;
+    let verdict = rule(dir.path(), Some(probe(text)), expect).await;
     assert_eq!(verdict.ruling, ruling, "{text}: {verdict:?}");
     let told = format!(
         "{} {} {}",
@@ -114,7 +114,7 @@ async fn a_secret_that_is_cut_off_does_not_show() {
     };
     for before in 440..520 {
         let dir = tempfile::tempdir().unwrap();
-        let verdict = rule(dir.path(), probe(&script(before)), equals("hi")).await;
+        let verdict = rule(dir.path(), Some(probe(&script(before))), equals("hi")).await;
         assert!(
             !verdict.evidence.contains("hun") && !verdict.found.contains("hun"),
             "{verdict:?}"
@@ -128,7 +128,7 @@ async fn a_probe_sees_a_minimal_environment() {
     let dir = tempfile::tempdir().unwrap();
     let root = dir.path().display();
     let expect = equals(&format!(
-        "HOME=host\nPATH=/usr/bin:/bin\nWF_WORKSPACE={root}"
+        "HOME=host\nPATH=/usr/bin:/bin\nPWD={root}\nWF_WORKSPACE={root}"
     ));
     let env = Some(Probe::Exec(vec![Template::literal("env")]));
     let verdict = rule(dir.path(), env, expect).await;

@@ -72,7 +72,6 @@ fn step(pass: &[&str], own: &[EnvVar], item: Option<(Value, Fan)>) -> Result<Env
         fan: &fan,
         output: Path::new("/o/1"),
         workspace: Path::new("/w"),
-        cwd: Path::new("/w/sub"),
     };
     of_step(&parts, &Params)
 }
@@ -97,7 +96,6 @@ fn a_step_sees_this_and_nothing_else() {
             "HOME=host HOME",
             "LC_ALL=host LC_ALL",
             "PATH=host PATH",
-            "PWD=/w/sub",
             "WF_ATTEMPT=2",
             &format!("WF_IDEMPOTENCY_KEY={key}"),
             "WF_OUTPUT=/o/1",

@@ -114,21 +114,23 @@ impl Client {
             .connect_timeout(CONNECT)
             .redirect(policy)
             .no_proxy();
-        let except = self
-            .proxies
-            .get("no_proxy")
-            .and_then(|list| NoProxy::from_string(list));
-        let kinds: [(&str, fn(&str) -> reqwest::Result<Proxy>); 3] = [
-            ("http_proxy", |url| Proxy::http(url)),
-            ("https_proxy", |url| Proxy::https(url)),
-            ("all_proxy", |url| Proxy::all(url)),
-        ];
-        for (name, make) in kinds {
-            if let Some(url) = self.proxies.get(name).filter(|url| !url.is_empty()) {
-                builder = builder.proxy(make(url)?.no_proxy(except.clone()));
-            }
+        for proxy in self.proxies()? {
+            builder = builder.proxy(proxy);
         }
         builder.build()
+    }
+
+    fn proxies(&self) -> reqwest::Result<Vec<Proxy>> {
+        let known = |name: &str| self.proxies.get(name).filter(|value| !value.is_empty());
+        let except = known("no_proxy").and_then(|list| NoProxy::from_string(list));
+        let made = [
+            known("http_proxy").map(Proxy::http),
+            known("https_proxy").map(Proxy::https),
+            known("all_proxy").map(Proxy::all),
+        ];
+        let made = made.into_iter().flatten();
+        made.map(|proxy| Ok(proxy?.no_proxy(except.clone())))
+            .collect()
     }
 }
 

@@ -31,10 +31,11 @@ impl Record {
     }
 
     pub(super) fn from_bytes(bytes: [u8; Self::SIZE]) -> Self {
-        let [a, b, c, d, e, f, g, h, i, j, k, l] = bytes;
-        let word = u32::from_le_bytes([i, j, k, l]);
+        let (time, word) = bytes.split_at(8);
+        let word = u32::from_le_bytes(word.try_into().unwrap_or_default());
+        let millis = i64::from_le_bytes(time.try_into().unwrap_or_default());
         Self {
-            at: Moment::from_millis(i64::from_le_bytes([a, b, c, d, e, f, g, h])),
+            at: Moment::from_millis(millis),
             stream: match word >> 30 {
                 0 => Stream::Out,
                 1 => Stream::Err,

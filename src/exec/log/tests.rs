@@ -219,11 +219,9 @@ proptest! {
         let given = |err| -> Vec<u8> {
             parts.iter().filter(|(of, _)| *of == err).flat_map(|(_, part)| part.clone()).collect()
         };
-        if lines as u64 <= limit {
-            if limit >= 4 {
-                prop_assert_eq!(of(Stream::Out), given(false));
-                prop_assert_eq!(of(Stream::Err), given(true));
-            }
+        if lines as u64 <= limit && limit >= 4 {
+            prop_assert_eq!(of(Stream::Out), given(false));
+            prop_assert_eq!(of(Stream::Err), given(true));
         }
         let without_notes = of(Stream::Out).len() + of(Stream::Err).len();
         prop_assert!(without_notes as u64 <= limit + 1, "{} of {}", without_notes, limit);

@@ -1,4 +1,7 @@
 //! Diagnostics as text for people, and as JSON, SARIF and annotations for programs.
+//!
+//! **Invariant:** any diagnostic can be shown, wherever its spans are; what is drawn of a text
+//! is bounded.
 
 mod annotate;
 mod checked;

@@ -1,4 +1,4 @@
-use super::{Expect, Shell};
+use super::{Expect, Shell, sound};
 use crate::diag::{Code, Diagnostic};
 use crate::expr::Template;
 use crate::name::{EnvName, Name};
@@ -31,6 +31,10 @@ record! {
 
 /// A check runs one thing; it may run nothing only if all it looks at is files.
 fn has_probe(check: &mut Check, fields: &Fields<'_, '_>, decoder: &mut Decoder<'_>) {
+    sound::some_time(check.timeout.as_ref(), decoder);
+    sound::own_names(&check.env, decoder);
+    let argv = check.exec.as_ref().map(|exec| exec.len());
+    sound::some_program(argv, fields.key("exec"), decoder);
     let at = check.name.span;
     let files_only = check
         .expect

@@ -15,6 +15,7 @@ mod repeat;
 mod retry;
 mod secret;
 mod shell;
+mod sound;
 mod step;
 mod wait;
 

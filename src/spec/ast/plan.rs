@@ -1,4 +1,4 @@
-use super::{Check, Param, PlanOutput, Policy, Secret, Step};
+use super::{Check, Param, PlanOutput, Policy, Secret, Step, sound};
 use crate::diag::{Code, Diagnostic};
 use crate::expr::Template;
 use crate::name::{EnvName, Name, PlanId};
@@ -47,6 +47,8 @@ record! {
 
 /// A plan without steps would be a briefing for an agent.
 fn has_steps(plan: &mut Plan, fields: &Fields<'_, '_>, decoder: &mut Decoder<'_>) {
+    sound::some_time(plan.timeout.as_ref(), decoder);
+    sound::own_names(&plan.env, decoder);
     if !fields.has("steps") {
         let message = "a plan without `steps` is a briefing for an agent, \
                        which this version cannot use yet";

@@ -1,4 +1,4 @@
-use crate::diag::{Code, Diagnostic};
+use super::sound;
 use crate::model::OnFailure;
 use crate::source::Spanned;
 use crate::spec::decode::{Decoder, Fields, Period, record, words};
@@ -23,14 +23,5 @@ words!(OnFailure {
 });
 
 fn some_parallel(policy: &mut Policy, _: &Fields<'_, '_>, decoder: &mut Decoder<'_>) {
-    at_least_one(policy.max_parallel.as_ref(), decoder);
-}
-
-/// Notes a limit of nothing at all.
-pub(super) fn at_least_one(limit: Option<&Spanned<u32>>, decoder: &mut Decoder<'_>) {
-    if let Some(limit) = limit.filter(|limit| limit.value == 0) {
-        let message = "with 0 at once, nothing would ever run";
-        decoder
-            .note(Diagnostic::new(Code::ValueWrong, limit.span, message).help("write 1 or more"));
-    }
+    sound::at_least_one(policy.max_parallel.as_ref(), decoder);
 }

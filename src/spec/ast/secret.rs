@@ -1,3 +1,4 @@
+use super::sound;
 use crate::diag::{Code, Diagnostic};
 use crate::source::Spanned;
 use crate::spec::decode::{Decoder, Fields, record, words};
@@ -36,6 +37,8 @@ words!(SecretFrom {
 
 /// A secret has the one key that its source needs, and no other.
 fn one_source(secret: &mut Secret, fields: &Fields<'_, '_>, decoder: &mut Decoder<'_>) {
+    let argv = secret.run.as_ref().map(Vec::len);
+    sound::some_program(argv, fields.key("run"), decoder);
     let (from, key) = match secret.from.value {
         SecretFrom::Env => ("env", "name"),
         SecretFrom::File => ("file", "path"),

@@ -1,4 +1,4 @@
-use super::{Cache, Check, ForEach, Http, Matrix, Retry, Shell, Wait, policy};
+use super::{Cache, Check, ForEach, Http, Matrix, Retry, Shell, Wait, sound};
 use crate::diag::{Code, Diagnostic};
 use crate::expr::{Expr, Template};
 use crate::model::{OnError, Schema};
@@ -126,7 +126,11 @@ const EXECUTORS: &[&str] = &[
 
 /// Notes keys that exclude each other.
 fn agrees(step: &mut Step, fields: &Fields<'_, '_>, decoder: &mut Decoder<'_>) {
-    policy::at_least_one(step.max_parallel.as_ref(), decoder);
+    sound::at_least_one(step.max_parallel.as_ref(), decoder);
+    sound::some_time(step.timeout.as_deref(), decoder);
+    sound::own_names(&step.env, decoder);
+    let argv = step.exec.as_ref().map(|exec| exec.len());
+    sound::some_program(argv, fields.key("exec"), decoder);
     if let (Some(each), Some(matrix)) = (&step.for_each, &step.matrix) {
         let message = "a step has either `for_each` or `matrix`";
         let mistake = Diagnostic::new(Code::ValueWrong, matrix.span, message);

@@ -1,6 +1,8 @@
 //! From declarations without errors to the model.
 //!
-//! **Invariant:** what is lowered was found without errors; anything else is refused as a whole.
+//! Defaults are completed and matrices multiplied out here; nothing is judged any more.
+//!
+//! **Invariant:** lowering costs what the declarations are long, and each file is lowered once.
 
 mod check;
 mod matrix;

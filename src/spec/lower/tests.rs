@@ -1,13 +1,19 @@
 use std::time::Duration;
 
-use crate::model::{Fan, OnError, OnFailure, Plan, Probe, SecretSource, Wait, Work};
+use crate::model::{Fan, OnError, OnFailure, Plan, Policy, Probe, Retry, SecretSource, Wait, Work};
 use crate::spec::{Defaults, Memory, load, lower};
 
 fn defaults() -> Defaults {
-    let mut defaults = crate::config::Config::default().defaults;
-    defaults.policy.max_parallel = 7;
-    defaults.retry.max = 1;
-    defaults
+    let retry = Retry {
+        max: 1,
+        ..Retry::default()
+    };
+    let policy = Policy {
+        max_parallel: 7,
+        on_failure: OnFailure::Stop,
+        grace: Duration::from_secs(3),
+    };
+    Defaults { policy, retry }
 }
 
 fn model(files: &[(&str, &str)]) -> std::sync::Arc<Plan> {

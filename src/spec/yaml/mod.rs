@@ -11,6 +11,7 @@ mod node;
 mod reader;
 mod scalar;
 mod syntax;
+mod tree;
 
 pub use node::{Entry, Node, Yaml};
 pub use reader::{MAX_DEPTH, MAX_NODES, read};

@@ -1,9 +1,9 @@
 use std::borrow::Cow;
-use std::collections::HashMap;
 
 use granit_parser::{Event, Parser, ScalarStyle, ScanError, StructureStyle};
 
-use super::{Entry, Node, Yaml, scalar, syntax};
+use super::tree::{Key, Tree};
+use super::{Node, Yaml, scalar, syntax};
 use crate::diag::{Code, Diagnostic};
 use crate::source::Span;
 use crate::spec::decode::Mistakes;
@@ -13,9 +13,6 @@ pub const MAX_DEPTH: usize = 64;
 
 /// How many values a file may have.
 pub const MAX_NODES: usize = 5_000_000;
-
-/// A mapping with more keys than this keeps a set of them to find duplicates.
-const FEW_KEYS: usize = 8;
 
 /// Reads the YAML that stands at `at` in `text`. Mistakes that leave a tree are noted and do not
 /// stop the reading; without a tree, one of them says why.
@@ -32,8 +29,7 @@ pub fn read<'a>(text: &'a str, at: Span, mistakes: &mut Mistakes) -> Option<Node
     let mut reader = Reader {
         text,
         at,
-        open: Vec::new(),
-        root: None,
+        tree: Tree::default(),
         nodes: 0,
         documents: 0,
         mistakes,
@@ -48,7 +44,7 @@ pub fn read<'a>(text: &'a str, at: Span, mistakes: &mut Mistakes) -> Option<Node
             return None;
         }
     }
-    Some(reader.root.unwrap_or(Node {
+    Some(reader.tree.root.unwrap_or(Node {
         value: Yaml::Null,
         span: Span {
             end: at.start,
@@ -60,38 +56,10 @@ pub fn read<'a>(text: &'a str, at: Span, mistakes: &mut Mistakes) -> Option<Node
 struct Reader<'a, 'm> {
     text: &'a str,
     at: Span,
-    open: Vec<Open<'a>>,
-    root: Option<Node<'a>>,
+    tree: Tree<'a>,
     nodes: usize,
     documents: usize,
     mistakes: &'m mut Mistakes,
-}
-
-/// A collection whose end has not come.
-enum Open<'a> {
-    List {
-        start: Span,
-        items: Vec<Node<'a>>,
-    },
-    Map {
-        start: Span,
-        entries: Vec<Entry<'a>>,
-        seen: HashMap<Cow<'a, str>, Span>,
-        key: Option<Key<'a>>,
-        /// Whether it was reported as a whole.
-        bad: bool,
-    },
-}
-
-/// A key whose value has not come. One that is not text was reported, and its value is dropped.
-struct Key<'a> {
-    text: Option<Cow<'a, str>>,
-    at: Span,
-}
-
-/// Whether the next value is a mapping's key.
-fn awaits_key(open: Option<&Open<'_>>) -> bool {
-    matches!(open, Some(Open::Map { key: None, .. }))
 }
 
 impl<'a> Reader<'a, '_> {
@@ -115,20 +83,17 @@ impl<'a> Reader<'a, '_> {
             }
             Event::SequenceStart(style, ..) => {
                 let start = self.start(style, place)?;
-                let items = Vec::new();
-                self.open.push(Open::List { start, items });
+                self.tree.open_list(start);
             }
             Event::MappingStart(style, ..) => {
                 let start = self.start(style, place)?;
-                self.open.push(Open::Map {
-                    start,
-                    entries: Vec::new(),
-                    seen: HashMap::new(),
-                    key: None,
-                    bad: false,
-                });
+                self.tree.open_map(start);
             }
-            Event::SequenceEnd | Event::MappingEnd => self.close(place),
+            Event::SequenceEnd | Event::MappingEnd => {
+                if let Some(Node { value, span }) = self.tree.close(place) {
+                    self.value(value, span);
+                }
+            }
             // The edges of the stream carry no values.
             _ => {}
         }
@@ -181,7 +146,7 @@ impl<'a> Reader<'a, '_> {
 
     fn start(&mut self, style: StructureStyle, place: Span) -> Result<Span, Diagnostic> {
         self.count(place)?;
-        if self.open.len() >= MAX_DEPTH {
+        if self.tree.depth() >= MAX_DEPTH {
             return Err(syntax::too_deep(place));
         }
         // A block collection has no brackets: it begins where its first child does.
@@ -210,69 +175,11 @@ impl<'a> Reader<'a, '_> {
         place.part(0..text.trim_end().len())
     }
 
-    fn close(&mut self, place: Span) {
-        let (start, last, value) = match self.open.pop() {
-            None => return,
-            Some(Open::List { start, mut items }) => {
-                items.shrink_to_fit();
-                let last = items.last().map(|item| item.span.end);
-                (start, last, Yaml::List(items))
-            }
-            Some(Open::Map {
-                start,
-                mut entries,
-                bad,
-                ..
-            }) => {
-                entries.shrink_to_fit();
-                let last = entries.last().map(|entry| entry.value.span.end);
-                let value = if bad { Yaml::Bad } else { Yaml::Map(entries) };
-                (start, last, value)
-            }
-        };
-        let in_brackets = start.end > start.start;
-        let end = if in_brackets {
-            place.end
-        } else {
-            last.unwrap_or(start.end)
-        };
-        let span = Span {
-            start: start.start,
-            end: end.max(start.start),
-        };
-        self.value(value, span);
-    }
-
-    /// Puts a finished value where it belongs.
     fn value(&mut self, value: Yaml<'a>, span: Span) {
-        if awaits_key(self.open.last()) {
+        if self.tree.awaits_key() {
             self.key(value, span);
-            return;
-        }
-        let node = Node { value, span };
-        match self.open.last_mut() {
-            None => self.root = Some(node),
-            Some(Open::List { items, .. }) => items.push(node),
-            Some(Open::Map {
-                entries, seen, key, ..
-            }) => {
-                let Some(Key {
-                    text: Some(key),
-                    at,
-                }) = key.take()
-                else {
-                    return;
-                };
-                let entry = Entry {
-                    key,
-                    at,
-                    value: node,
-                };
-                match first_use(entries, seen, &entry) {
-                    Some(first) => self.mistakes.note(duplicate(&entry, first)),
-                    None => entries.push(entry),
-                }
-            }
+        } else if let Some(mistake) = self.tree.value(Node { value, span }) {
+            self.mistakes.note(mistake);
         }
     }
 
@@ -295,10 +202,11 @@ impl<'a> Reader<'a, '_> {
                 None
             }
         };
-        if let Some(Open::Map { key, bad, .. }) = self.open.last_mut() {
-            *bad |= is_template;
-            *key = Some(Key { text, at });
-        }
+        self.tree.key(Key {
+            text,
+            at,
+            spoils: is_template,
+        });
     }
 
     fn no_key(&self, value: &Yaml<'_>, at: Span) -> Diagnostic {
@@ -327,31 +235,6 @@ impl<'a> Reader<'a, '_> {
         let place = self.on_boundaries(Span::new(start, start + width));
         syntax::mistake(error.kind(), place)
     }
-}
-
-/// Where a mapping has an entry's key already; remembers the key otherwise.
-fn first_use<'a>(
-    entries: &[Entry<'a>],
-    seen: &mut HashMap<Cow<'a, str>, Span>,
-    new: &Entry<'a>,
-) -> Option<Span> {
-    if entries.len() < FEW_KEYS {
-        let first = entries.iter().find(|entry| entry.key == new.key);
-        return first.map(|entry| entry.at);
-    }
-    if seen.is_empty() {
-        seen.extend(entries.iter().map(|entry| (entry.key.clone(), entry.at)));
-    }
-    if let Some(first) = seen.get(&new.key) {
-        return Some(*first);
-    }
-    seen.insert(new.key.clone(), new.at);
-    None
-}
-
-fn duplicate(entry: &Entry<'_>, first: Span) -> Diagnostic {
-    let message = format!("the key `{}` stands twice in this mapping", entry.key);
-    Diagnostic::new(Code::YamlDuplicateKey, entry.at, message).also(first, "first here")
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::super::fixture::{NOW, first, new_run, open, run_id, story, stranger};
-use super::super::{Durability, Reader, Store, StoreError};
+use super::super::{Durability, Reader, RunFilter, Store, StoreError};
 use crate::time::FixedClock;
 
 /// Opens a damaged state folder for writing and for reading, which must agree on what is wrong.
@@ -113,6 +113,6 @@ fn many_may_open_a_fresh_folder_at_once() {
             }
         });
         let reader = Reader::open(dir.path()).unwrap();
-        assert_eq!(reader.runs(9, &Default::default()).unwrap().len(), 4);
+        assert_eq!(reader.runs(9, &RunFilter::default()).unwrap().len(), 4);
     }
 }

@@ -330,7 +330,10 @@ fn readers_see_whole_batches_while_others_write() {
                 let mut last = 0;
                 while last < 200 {
                     let seen = reader.events(&run, 0).unwrap().len();
-                    assert!(seen >= last && seen % 2 == 0, "{seen} after {last}");
+                    assert!(
+                        seen >= last && seen.is_multiple_of(2),
+                        "{seen} after {last}"
+                    );
                     last = seen;
                 }
             });

@@ -1,0 +1,139 @@
+//! What the store costs: `cargo bench --bench store`. For reading by people, not for gates.
+
+use std::io::Write;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use wf::machine::{Attempt, Event, Exit, Fact, Place, Standing, StepState};
+use wf::model::Object;
+use wf::name::{Name, PlanId, RunId};
+use wf::store::{Batch, Durability, NewRun, Store, verify_chain};
+use wf::time::{Moment, SystemClock};
+
+const STEPS: u32 = 10_000;
+const NOW: Moment = Moment::from_millis(1_800_000_000_000);
+
+fn main() {
+    for durability in [Durability::Full, Durability::Normal] {
+        let say = |what: &str, (wall, cpu): (Duration, Duration)| {
+            let mut out = std::io::stdout();
+            let _ = writeln!(out, "{durability:?} {what}: {wall:?}, cpu {cpu:?}");
+        };
+        let dir = tempfile::tempdir().expect("there is a folder for temporary files");
+        for what in ["cold start, one run, end", "start, one run, end"] {
+            let took = timed(|| drop(begun(dir.path(), durability)));
+            say(what, took);
+        }
+        for steps_of_batch in [100, 8, 1] {
+            let (store, run) = begun(dir.path(), durability);
+            let (wall, cpu) = timed(|| fill(&store, &run, steps_of_batch));
+            let each = (wall / STEPS, cpu / STEPS);
+            say(&format!("a step, {steps_of_batch} in a batch"), each);
+        }
+        let (store, run) = begun(dir.path(), durability);
+        say("rebuild, all", timed(|| drop(store.rebuild().wait())));
+        let reader = store.reader().expect("the store can be read");
+        say("verify, all", timed(|| drop(verify_chain(&reader))));
+        drop((store, run));
+    }
+}
+
+/// The time on the wall and of the processors, of all threads.
+#[expect(clippy::disallowed_methods, reason = "this measures")]
+fn timed(work: impl FnOnce()) -> (Duration, Duration) {
+    let (begin, before) = (Instant::now(), processors());
+    work();
+    (begin.elapsed(), processors().saturating_sub(before))
+}
+
+/// The processor time of this process, in steps of 10 ms; Linux only.
+fn processors() -> Duration {
+    let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
+    let ticks = stat
+        .rsplit(')')
+        .next()
+        .into_iter()
+        .flat_map(|fields| fields.split_whitespace().skip(11).take(2))
+        .filter_map(|ticks| ticks.parse::<u64>().ok());
+    Duration::from_millis(10 * ticks.sum::<u64>())
+}
+
+fn begun(dir: &Path, durability: Durability) -> (Store, RunId) {
+    let store = Store::open(dir, durability, Arc::new(SystemClock)).expect("the store opens");
+    let mut random = [0; 16];
+    getrandom::fill(&mut random).expect("there is randomness");
+    let run = RunId::from_bytes(random);
+    let new = NewRun {
+        plan: PlanId::parse("bench").expect("a name"),
+        path: "bench.md".into(),
+        params: Object::new(),
+        parent: None,
+        retry_of: None,
+        sources: vec![("bench.md".into(), "# Bench".into())],
+        created: NOW,
+        config: serde_json::Value::Null,
+    };
+    let batch = Batch {
+        run: run.clone(),
+        new: Some(new),
+        events: vec![],
+    };
+    store.append(batch).wait().expect("the run is recorded");
+    (store, run)
+}
+
+/// Runs steps: each begins in one batch and ends in the next.
+fn fill(store: &Store, run: &RunId, steps_of_batch: u32) {
+    let append = |facts: Vec<Fact>| {
+        let event = |fact| Event { at: NOW, fact };
+        let batch = Batch {
+            run: run.clone(),
+            new: None,
+            events: facts.into_iter().map(event).collect(),
+        };
+        store.append(batch).wait().expect("the events are recorded");
+    };
+    for batch in 0..STEPS / steps_of_batch {
+        let ends = |number| ended(number).into_iter();
+        let numbers = batch * steps_of_batch..(batch + 1) * steps_of_batch;
+        append(
+            numbers
+                .clone()
+                .map(|number| Fact::AttemptStarted(attempt(number)))
+                .collect(),
+        );
+        append(numbers.flat_map(ends).collect());
+    }
+}
+
+fn attempt(number: u32) -> Attempt {
+    let step = Name::parse(&format!("step_{number}")).expect("a name");
+    Attempt {
+        place: Place { step, item: None },
+        attempt: 1,
+    }
+}
+
+fn ended(number: u32) -> [Fact; 2] {
+    let attempt = attempt(number);
+    let place = attempt.place.clone();
+    let answered = Fact::AttemptEnded {
+        attempt,
+        how: Exit::Code { code: 0 },
+        class: None,
+        outputs: Object::new(),
+        artifacts: vec![],
+    };
+    let ended = Fact::StepEnded {
+        place,
+        state: StepState::Succeeded,
+        standing: Standing::Reported,
+        why: String::new(),
+        class: None,
+        tolerated: false,
+        cached: None,
+        outputs: Object::new(),
+    };
+    [answered, ended]
+}

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use serde_json::Value;
+use wf::cli::Exit;
 use wf::diag::{Code, Severity};
 
 use crate::support::Sandbox;
@@ -48,6 +49,15 @@ fn mistakes_are_all_listed() {
         );
     }
     check("docs/mistakes.md", "codes", &list);
+}
+
+#[test]
+fn exit_codes_are_all_listed() {
+    let mut list = String::from("| code | meaning |\n|--:|---|\n");
+    for exit in Exit::ALL {
+        let _ = writeln!(list, "| {} | {} |", exit.code(), exit.meaning());
+    }
+    check("docs/cli.md", "exits", &list);
 }
 
 #[test]

@@ -13,7 +13,14 @@ use crate::support::Sandbox;
 fn sessions_are_what_really_happens() {
     let real = |fence: &Fence| {
         let is_session = fence.language() == "console" && fence.has("run");
-        is_session.then(|| repeat(&workshop(), &fence.text))
+        is_session.then(|| {
+            let real = repeat(&workshop(), &fence.text);
+            // What is shown stays as long as it is true.
+            if comparable(&fence.text) == comparable(&real) {
+                return fence.text.clone();
+            }
+            real
+        })
     };
     check(real, |shown, real| {
         assert_eq!(comparable(shown), comparable(real), "{OUTDATED}");

@@ -119,7 +119,7 @@ fn check(name: &str) {
     let sandbox = workshop();
     let did = sandbox.wf(&["run", &format!("examples/{}", example.spec)]);
     assert_eq!(did.code, Some(example.code), "{}", did.all());
-    let ends = did.out.lines().any(|line| line.starts_with(example.end));
+    let ends = did.all().lines().any(|line| line.starts_with(example.end));
     assert!(
         ends,
         "no line begins with {:?}:\n{}",
@@ -196,10 +196,10 @@ fn backup(sandbox: &Sandbox, did: &Did) {
         "it was tidied"
     );
     assert!(
-        did.out
+        did.all()
             .contains("drill/restore · check `every_file_is_the_same`"),
         "{}",
-        did.out
+        did.all()
     );
 }
 
@@ -211,8 +211,8 @@ fn broken(sandbox: &Sandbox, did: &Did) {
         "skipped            publish · not started: `convert` had failed",
         "reported      0.0s  cleanup",
     ] {
-        let told = did.out.lines().any(|own| own.contains(line));
-        assert!(told, "does not say {line:?}:\n{}", did.out);
+        let told = did.all().lines().any(|own| own.contains(line));
+        assert!(told, "does not say {line:?}:\n{}", did.all());
     }
     assert!(sandbox.at("target/examples/broken/notice.txt").is_file());
     assert!(!sandbox.at("target/examples/broken/prices.json").exists());
@@ -230,7 +230,7 @@ fn broken(sandbox: &Sandbox, did: &Did) {
         .replace("float(number)", r#"float(number.replace(",", ""))"#);
     sandbox.file("examples/broken/plan.md", right);
     let did = sandbox.wf(&["retry", "--last"]).exits(0);
-    assert!(did.out.contains("fetch · kept from run"), "{}", did.out);
+    assert!(did.all().contains("fetch · kept from run"), "{}", did.all());
     assert!(
         sandbox
             .at("target/examples/broken/published.json")
@@ -259,12 +259,12 @@ fn packages(sandbox: &Sandbox, _: &Did) {
 }
 
 fn release(sandbox: &Sandbox, did: &Did) {
-    assert!(!did.out.contains("cached"), "{}", did.out);
+    assert!(!did.all().contains("cached"), "{}", did.all());
     let first = sandbox.read("target/examples/release/tally.sha256");
     let again = sandbox.wf(&["run", "examples/release/plan.md"]).exits(0);
     assert!(
         again
-            .out
+            .all()
             .lines()
             .any(|line| line.contains("cached") && line.ends_with("build"))
     );
@@ -295,7 +295,7 @@ fn variants(sandbox: &Sandbox, _: &Did) {
     let table = sandbox.read("target/examples/variants/table.md");
     assert_eq!(table.matches("| 148933 |").count(), 4, "{table}");
     let again = sandbox.wf(&["run", "examples/variants/plan.md"]).exits(0);
-    assert_eq!(again.out.matches("cached").count(), 4, "{}", again.out);
+    assert_eq!(again.all().matches("cached").count(), 4, "{}", again.all());
     let why = sandbox.wf(&["why", "--last", "measure[0]"]).exits(0);
     why.says("nothing that its result depends on has changed");
     let source = sandbox.read("examples/variants/sieve.c");

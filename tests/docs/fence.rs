@@ -29,7 +29,7 @@ impl Fence {
         self.info
             .iter()
             .map(String::as_str)
-            .find(|word| word.ends_with(".md"))
+            .find(|word| word.strip_suffix(".md").is_some())
     }
 
     /// The code of the mistake that it has.

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use serde_json::Value;
+use wf::cli::Exit;
 use wf::diag::{Code, Severity};
 
 use crate::support::Sandbox;
@@ -22,9 +23,12 @@ fn check(path: &str, name: &str, expected: &str) {
         let new = format!("{before}{open}{expected}{close}{after}");
         std::fs::write(path, new).expect("the document can be written");
     } else {
-        assert_eq!(
-            found, expected,
-            "{path} is out of date: WF_UPDATE=1 writes it anew"
+        let lines = |text: &str| text.lines().map(str::to_owned).collect::<BTreeSet<_>>();
+        let (old, new) = (lines(found), lines(expected));
+        let changed: Vec<_> = new.symmetric_difference(&old).collect();
+        assert!(
+            found == expected,
+            "{path}: WF_UPDATE=1 writes it anew: {changed:#?}"
         );
     }
 }
@@ -45,6 +49,15 @@ fn mistakes_are_all_listed() {
         );
     }
     check("docs/mistakes.md", "codes", &list);
+}
+
+#[test]
+fn exit_codes_are_all_listed() {
+    let mut list = String::from("| code | meaning |\n|--:|---|\n");
+    for exit in Exit::ALL {
+        let _ = writeln!(list, "| {} | {} |", exit.code(), exit.meaning());
+    }
+    check("docs/cli.md", "exits", &list);
 }
 
 #[test]

@@ -13,10 +13,17 @@ use crate::support::Sandbox;
 fn sessions_are_what_really_happens() {
     let real = |fence: &Fence| {
         let is_session = fence.language() == "console" && fence.has("run");
-        is_session.then(|| repeat(&workshop(), &fence.text))
+        is_session.then(|| {
+            let real = repeat(&workshop(), &fence.text);
+            // What is shown stays as long as it is true.
+            if comparable(&fence.text) == comparable(&real) {
+                return fence.text.clone();
+            }
+            real
+        })
     };
     check(real, |shown, real| {
-        assert_eq!(comparable(shown), comparable(real), "{OUTDATED}")
+        assert_eq!(comparable(shown), comparable(real), "{OUTDATED}");
     });
 }
 
@@ -29,7 +36,9 @@ fn files_shown_are_those_of_the_repository() {
             .find_map(|word| word.strip_prefix("from:"))?;
         Some(std::fs::read_to_string(path).expect("the file that is shown is there"))
     };
-    check(real, |shown, real| assert_eq!(shown, real, "{OUTDATED}"));
+    check(real, |shown, real| {
+        assert_eq!(shown, real, "{OUTDATED}");
+    });
 }
 
 const OUTDATED: &str = "a document shows something else: WF_UPDATE=1 writes it anew";

@@ -245,6 +245,13 @@ impl Dispatcher {
                 let waiter = self.units.spawn(unit::lock(run, place.clone(), lock));
                 self.lockers.insert(place, waiter);
             }
+            other => self.spawn(run, other),
+        }
+    }
+
+    /// Begins a unit of work.
+    fn spawn(&mut self, run: Arc<Ongoing>, effect: Effect) {
+        match effect {
             Effect::Start {
                 attempt,
                 item_value,
@@ -300,7 +307,7 @@ impl Dispatcher {
                 self.units
                     .spawn(super::cache::remember(run, place, outputs, artifacts));
             }
-            Effect::Finish { .. } => {}
+            _ => {}
         }
     }
 

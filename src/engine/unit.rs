@@ -246,6 +246,7 @@ pub(super) async fn check(
         mask: run.mask().await,
         clock: Arc::clone(&session.clock),
         grace: run.plan.parts().policy.grace,
+        params: run.params.clone(),
     };
     let mut verdicts = Vec::with_capacity(checks.len());
     for check in checks {

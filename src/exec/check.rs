@@ -13,7 +13,7 @@ use super::{Env, Host, Stop, Unable, environment, files, shell};
 use crate::expr::{EvalError, Scope, Template};
 use crate::machine::{Exit, Ruling, Verdict};
 use crate::mask::Mask;
-use crate::model::{Check, Expect, Probe};
+use crate::model::{Check, Expect, Object, Probe};
 use crate::name::Name;
 use crate::time::Clock;
 use crate::verify::{FileFound, Found, Judgement, judge};
@@ -34,6 +34,8 @@ pub struct Ground {
     pub clock: Arc<dyn Clock>,
     /// The time between asking a probe to end and killing it.
     pub grace: Duration,
+    /// The plan's resolved parameters.
+    pub params: Object,
 }
 
 /// A check with its templates rendered, ready to run.
@@ -107,8 +109,14 @@ fn command(check: &Check, ground: &Ground, scope: &dyn Scope) -> Result<Option<C
         return Ok(None);
     };
     let unable = |error: EvalError| Unable::logical(error.to_string());
-    let env: Env =
-        environment::of_check(&ground.host, &ground.root, &check.env, scope).map_err(unable)?;
+    let env: Env = environment::of_check(
+        &ground.host,
+        &ground.root,
+        &ground.params,
+        &check.env,
+        scope,
+    )
+    .map_err(unable)?;
     let cwd = folder(&ground.root, check.cwd.as_deref())?;
     let mut command = Command {
         argv: Vec::new(),

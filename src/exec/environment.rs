@@ -83,10 +83,12 @@ pub fn declared(plan: &[EnvVar], step: &[EnvVar], scope: &dyn Scope) -> Result<E
     Ok(env.into_iter().collect())
 }
 
-/// The environment of a check: nothing that the worker could have put there.
+/// The environment of a check: nothing that the worker could have put there. Parameters were
+/// fixed before it began.
 pub fn of_check(
     host: &Host,
     workspace: &Path,
+    params: &Object,
     own: &[EnvVar],
     scope: &dyn Scope,
 ) -> Result<Env, EvalError> {
@@ -94,6 +96,7 @@ pub fn of_check(
         .iter()
         .filter_map(|name| Some(((*name).to_owned(), host.get(*name)?.clone())))
         .collect();
+    env.extend(named("WF_PARAM_", params));
     env.extend(declared(&[], own, scope)?);
     env.insert("WF_WORKSPACE".into(), workspace.display().to_string());
     Ok(env.into_iter().collect())

@@ -112,12 +112,10 @@ impl Machine {
             .many
             .as_ref()
             .map_or(0, |many| many.slots.len());
-        (0..u32::try_from(count).unwrap_or(u32::MAX)).for_each(|item| {
-            self.queue_timer(Spot {
-                item: Some(item),
-                ..spot
-            })
-        });
+        for item in 0..u32::try_from(count).unwrap_or(u32::MAX) {
+            let item = Some(item);
+            self.queue_timer(Spot { item, ..spot });
+        }
         self.settle(spot.step);
     }
 

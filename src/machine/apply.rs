@@ -1,7 +1,7 @@
 //! The fold: what each fact does to the state. Decides nothing.
 
 use super::state::{self, Cancelled, Doing, Gave, ItemSlot, Live, Many, Spot, State};
-use super::{Attempt, Exit, Fact, Item, Phase, Place, Standing, StepState, Verdict};
+use super::{Attempt, Cached, Exit, Fact, Item, Phase, Place, Standing, StepState, Verdict};
 use crate::model::{Object, Plan, Work};
 use crate::name::Name;
 use crate::time::Moment;
@@ -20,73 +20,9 @@ impl State {
                 self.keep(plan, step, outputs, *standing);
             }
             Fact::StepExpanded { step, items } => self.expand(plan, step, items),
-            Fact::LockAwaited { place, .. } => {
-                if let Some(spot) = self.leave_queue(plan, place) {
-                    self.locking.insert(spot);
-                }
-            }
-            Fact::CacheHit { place, found } => {
-                let gave = Gave {
-                    outputs: found.outputs.clone(),
-                    artifacts: found.artifacts.clone(),
-                    cached: Some(found.key),
-                };
-                self.occupy(
-                    plan,
-                    at,
-                    &Attempt {
-                        place: place.clone(),
-                        attempt: 0,
-                    },
-                    Doing::Checking,
-                );
-                self.give(plan, place, gave);
-            }
-            Fact::AttemptStarted(attempt) => self.occupy(plan, at, attempt, Doing::Working),
-            Fact::AttemptEnded {
-                attempt,
-                how,
-                outputs,
-                artifacts,
-                ..
-            } => {
-                let gave = Gave {
-                    outputs: outputs.clone(),
-                    artifacts: artifacts.clone(),
-                    cached: None,
-                };
-                self.work_ended(plan, attempt, how, gave);
-            }
             Fact::CriterionJudged { attempt, verdict } => {
                 if attempt.is_none() {
                     self.judge(verdict);
-                }
-            }
-            Fact::RetryScheduled { attempt, due, .. } => {
-                if let Some(spot) = self.vacate(plan, &attempt.place) {
-                    self.resting.insert(spot, *due);
-                    self.show(spot, StepState::Waiting);
-                }
-            }
-            Fact::StepEnded {
-                place,
-                state,
-                standing,
-                class,
-                tolerated,
-                outputs,
-                ..
-            } => {
-                if let Some(spot) = self.vacate(plan, place) {
-                    let end = End {
-                        state: *state,
-                        standing: *standing,
-                        tolerated: *tolerated,
-                    };
-                    if let Some(slot) = self.place_mut(spot) {
-                        slot.class = *class;
-                    }
-                    self.end(plan, spot, end, outputs);
                 }
             }
             Fact::RunStopping { step } => self.stopping = plan.find(step.as_str()).map(|ix| ix.0),
@@ -100,7 +36,80 @@ impl State {
                 self.outcome = Some(*outcome);
                 self.phase = Phase::Over;
             }
+            of_a_place => self.apply_to_place(plan, at, of_a_place),
         }
+    }
+
+    fn apply_to_place(&mut self, plan: &Plan, at: Moment, fact: &Fact) {
+        match fact {
+            Fact::LockAwaited { place, .. } => {
+                if let Some(spot) = self.leave_queue(plan, place) {
+                    self.locking.insert(spot);
+                }
+            }
+            Fact::CacheHit { place, found } => {
+                let cached = Attempt {
+                    place: place.clone(),
+                    attempt: 0,
+                };
+                self.occupy(plan, at, &cached, Doing::Checking);
+                self.give(plan, place, Gave::cached(found));
+            }
+            Fact::AttemptStarted(attempt) => self.occupy(plan, at, attempt, Doing::Working),
+            Fact::AttemptEnded {
+                attempt,
+                how,
+                outputs,
+                artifacts,
+                ..
+            } => {
+                let (outputs, artifacts) = (outputs.clone(), artifacts.clone());
+                self.work_ended(
+                    plan,
+                    attempt,
+                    how,
+                    Gave {
+                        outputs,
+                        artifacts,
+                        cached: None,
+                    },
+                );
+            }
+            Fact::RetryScheduled { attempt, due, .. } => {
+                if let Some(spot) = self.vacate(plan, &attempt.place) {
+                    self.resting.insert(spot, *due);
+                    self.show(spot, StepState::Waiting);
+                }
+            }
+            Fact::StepEnded { place, .. } => self.place_ended(plan, place, fact),
+            _ => {}
+        }
+    }
+
+    fn place_ended(&mut self, plan: &Plan, place: &Place, fact: &Fact) {
+        let Fact::StepEnded {
+            state,
+            standing,
+            class,
+            tolerated,
+            outputs,
+            ..
+        } = fact
+        else {
+            return;
+        };
+        let Some(spot) = self.vacate(plan, place) else {
+            return;
+        };
+        if let Some(slot) = self.place_mut(spot) {
+            slot.class = *class;
+        }
+        let end = End {
+            state: *state,
+            standing: *standing,
+            tolerated: *tolerated,
+        };
+        self.end(plan, spot, end, outputs);
     }
 
     fn begin(&mut self, plan: &Plan, at: Moment) {
@@ -348,6 +357,16 @@ impl State {
         let first = plan.parts().main;
         if phase == Phase::Finally && first < self.steps.len() {
             self.due.insert(u32::try_from(first).unwrap_or(u32::MAX));
+        }
+    }
+}
+
+impl Gave {
+    fn cached(found: &Cached) -> Self {
+        Self {
+            outputs: found.outputs.clone(),
+            artifacts: found.artifacts.clone(),
+            cached: Some(found.key),
         }
     }
 }

@@ -12,17 +12,11 @@ use crate::model::{Class, Object, OnError, StepIx, Wait, Work};
 
 impl Machine {
     /// Decides what follows a failed attempt: another one, or the end of the place.
-    pub(super) fn failed(
-        &mut self,
-        spot: Spot,
-        made: u32,
-        class: Option<Class>,
-        why: String,
-        exit: &Exit,
-    ) {
+    pub(super) fn failed(&mut self, spot: Spot, made: u32, exit: &Exit) {
         if *exit == Exit::Cancelled || self.halting(spot) {
             return self.finish(spot, Final::cancelled(self.halting_why()));
         }
+        let (class, why) = (exit.class(), exit.to_string());
         if !self.again(spot, made, class, &why) {
             self.finish(spot, Final::bad(Standing::Unchecked, class, why));
         }
@@ -235,11 +229,9 @@ impl Machine {
             (StepState::Skipped, _) => self.stopping_why(),
             _ => String::new(),
         };
-        let standing = many
-            .slots
-            .iter()
-            .map(|slot| slot.standing)
-            .fold(None, weaker);
+        // Items together are believed as far as the one that is believed least.
+        let standings = many.slots.iter().map(|slot| slot.standing);
+        let standing = standings.min_by_key(|standing| rank(*standing));
         let standing = standing.unwrap_or(Standing::Reported);
         let tolerated = state == StepState::Failed && self.tolerates(step);
         let outputs = self.gather(step);
@@ -296,17 +288,13 @@ impl Machine {
     }
 }
 
-/// The standing of two results together: that of the one believed less.
-fn weaker(so_far: Option<Standing>, next: Standing) -> Option<Standing> {
-    let rank = |standing| match standing {
+/// How much a standing is believed, for comparison.
+fn rank(standing: Standing) -> u8 {
+    match standing {
         Standing::Refuted => 0,
         Standing::Unchecked => 1,
         Standing::Reported => 2,
         Standing::Verified => 3,
-    };
-    match so_far {
-        Some(standing) if rank(standing) <= rank(next) => Some(standing),
-        _ => Some(next),
     }
 }
 

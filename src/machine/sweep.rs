@@ -51,9 +51,10 @@ impl Machine {
                 })
                 .collect(),
         };
-        let end = match self.state.ending() {
-            true => Final::cancelled(self.ending_why()),
-            false => Final::skipped(self.stopping_why()),
+        let end = if self.state.ending() {
+            Final::cancelled(self.ending_why())
+        } else {
+            Final::skipped(self.stopping_why())
         };
         for spot in places {
             let rests = !resting && self.state.resting.contains_key(&spot);

@@ -190,7 +190,7 @@ impl Machine {
             artifacts: if success { ended.artifacts } else { Vec::new() },
         });
         if !success {
-            return self.failed(spot, ended.attempt.attempt, class, exit.to_string(), &exit);
+            return self.failed(spot, ended.attempt.attempt, &exit);
         }
         if step.verify.is_empty() || self.halting(spot) {
             let standing = scope::unchecked_standing(ended.standing);

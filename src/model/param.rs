@@ -87,21 +87,21 @@ mod tests {
         ]
     }
 
-    fn object(value: serde_json::Value) -> Object {
+    fn object(value: &serde_json::Value) -> Object {
         value.as_object().cloned().unwrap()
     }
 
     #[test]
     fn defaults_complete_what_is_given() {
-        let resolved = resolve(&params(), &object(json!({ "day": "mon" }))).unwrap();
-        assert_eq!(resolved, object(json!({ "day": "mon", "region": "eu" })));
+        let resolved = resolve(&params(), &object(&json!({ "day": "mon" }))).unwrap();
+        assert_eq!(resolved, object(&json!({ "day": "mon", "region": "eu" })));
     }
 
     #[test]
     fn every_problem_is_told() {
         let bad = resolve(
             &params(),
-            &object(json!({ "regoin": "eu", "region": "moon" })),
+            &object(&json!({ "regoin": "eu", "region": "moon" })),
         )
         .unwrap_err();
         assert_eq!(bad.problems.len(), 3, "{bad}");

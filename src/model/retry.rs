@@ -40,7 +40,7 @@ impl Default for Retry {
             max: 0,
             backoff: Duration::ZERO,
             factor: 2.0,
-            max_delay: Duration::from_secs(300),
+            max_delay: Duration::from_mins(5),
             jitter: 0.0,
             on: vec![Class::Logical, Class::Environmental],
         }
@@ -90,7 +90,7 @@ mod tests {
     fn a_billion_attempts_do_not_overflow() {
         assert_eq!(
             retry(2, 0.0).delay(1_000_000_000, 0),
-            Duration::from_secs(300)
+            Duration::from_mins(5)
         );
         assert_eq!(retry(0, 0.5).delay(u32::MAX, u64::MAX), Duration::ZERO);
     }

@@ -21,7 +21,7 @@ pub struct AmbiguousRun {
 impl RunId {
     /// Makes an id of random bytes.
     pub fn from_bytes(bytes: [u8; 16]) -> Self {
-        Self(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+        Self(format!("{:032x}", u128::from_be_bytes(bytes)))
     }
 
     /// Takes an id read back from the store.
@@ -41,6 +41,7 @@ impl RunId {
 
     /// The id of the nested run that an attempt of this run starts: the same attempt always has
     /// the same child, so that a restart finds it again.
+    #[must_use]
     pub fn child(&self, key: &str) -> Self {
         let digest = crate::digest::Digest::of_parts([self.0.as_bytes(), key.as_bytes()]);
         Self(digest.to_string().chars().take(32).collect())

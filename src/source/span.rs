@@ -28,6 +28,7 @@ impl Span {
     }
 
     /// A part of this span, by offsets from its start.
+    #[must_use]
     pub fn part(self, range: Range<usize>) -> Self {
         let start = self.start as usize;
         Self::new(start + range.start, start + range.end)

@@ -1,9 +1,9 @@
 //! Spec files: from text to declarations with places, and on to the model.
 //!
-//! [`load`] reads a file and all that it uses: the front matter becomes a spanned tree
+//! [`load()`] reads a file and all that it uses: the front matter becomes a spanned tree
 //! ([`yaml`]), the tree becomes declarations ([`ast`]), and the body's sections are given to the
 //! steps they are about. What is wrong is collected in the [`Loaded`], to which `check` adds.
-//! [`lower`] makes the model of it.
+//! [`lower()`] makes the model of it.
 //!
 //! **Invariant:** any bytes can be loaded: never a panic, time and memory bounded.
 

@@ -221,9 +221,9 @@ fn recover(
     let mut machine = Machine::new(plan.clone(), run_id(), Object::new());
     let mut world = World::new(seed);
     world.now = events.last().map_or(0, |event| event.at.millis());
-    events
-        .iter()
-        .for_each(|event| machine.replay(event).unwrap());
+    for event in &events {
+        machine.replay(event).unwrap();
+    }
     world.events = events;
     let turn = machine.resume(Moment::from_millis(world.now));
     world.take(turn);

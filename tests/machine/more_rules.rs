@@ -70,7 +70,7 @@ fn failed_items_fail_their_step_by_name() {
 fn an_output_that_is_missing_or_wrong_fails_the_attempt() {
     let plan = |given: Value| {
         play(&["a"], OnFailure::Stop, |steps| {
-            steps[0].outputs = vec![output("rows")]
+            steps[0].outputs = vec![output("rows")];
         })
         .gives("a", given)
         .told()

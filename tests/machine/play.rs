@@ -220,10 +220,10 @@ impl Play {
                         line.push_str(" cached");
                     }
                     if !outputs.is_empty() {
-                        line.push_str(&format!(" {}", Value::Object(outputs)));
+                        line += &format!(" {}", Value::Object(outputs));
                     }
                     if !why.is_empty() {
-                        line.push_str(&format!(": {why}"));
+                        line += &format!(": {why}");
                     }
                     line
                 }
@@ -239,10 +239,10 @@ impl Play {
                 } => {
                     let mut line = format!("run {} {}", outcome.as_str(), standing.as_str());
                     if !outputs.is_empty() {
-                        line.push_str(&format!(" {}", Value::Object(outputs)));
+                        line += &format!(" {}", Value::Object(outputs));
                     }
                     if !why.is_empty() {
-                        line.push_str(&format!(": {why}"));
+                        line += &format!(": {why}");
                     }
                     line
                 }

@@ -91,7 +91,7 @@ fn a_step_that_asks_for_a_failure_survives_the_stop() {
 #[test]
 fn a_tolerated_failure_is_shown_and_stops_nothing() {
     let told = play(&["a", "b < a"], OnFailure::Stop, |steps| {
-        steps[0].on_error = OnError::Continue
+        steps[0].on_error = OnError::Continue;
     })
     .fails("a", 1)
     .told();

@@ -122,15 +122,15 @@ fn replays(plan: &Arc<Plan>, run: &str, path: &Path) {
         path.display()
     );
     let mut played = machine(plan);
-    inputs
-        .iter()
-        .for_each(|input| drop(played.turn(input.clone())));
+    for input in &inputs {
+        played.turn(input.clone());
+    }
     let mut replayed = machine(plan);
     for line in &lines {
         let events: Vec<Event> = serde_json::from_value(line["events"].clone()).unwrap();
-        events
-            .iter()
-            .for_each(|event| replayed.replay(event).unwrap());
+        for event in &events {
+            replayed.replay(event).unwrap();
+        }
         let _: Vec<Effect> = serde_json::from_value(line["effects"].clone()).unwrap();
     }
     assert_eq!(replayed.outcome(), played.outcome());

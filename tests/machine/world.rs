@@ -17,7 +17,7 @@ use wf::model::{
 use wf::name::{Name, PlanId, RunId};
 use wf::time::Moment;
 
-/// SplitMix64: a small generator that gives the same numbers for the same seed everywhere.
+/// `SplitMix64`: a small generator that gives the same numbers for the same seed everywhere.
 #[derive(Clone)]
 pub struct Dice(pub u64);
 

@@ -137,6 +137,10 @@ fn a_check_sees_less() {
     let env = of_check(
         &host(),
         Path::new("/w"),
+        &json!({ "day": "mon", "n": 3 })
+            .as_object()
+            .cloned()
+            .unwrap(),
         &[var("X", "{{ params.day }}")],
         &Params,
     )
@@ -144,6 +148,8 @@ fn a_check_sees_less() {
     let seen = [
         "HOME=host HOME",
         "PATH=host PATH",
+        "WF_PARAM_DAY=mon",
+        "WF_PARAM_N=3",
         "WF_WORKSPACE=/w",
         "X=mon",
     ];

@@ -105,6 +105,16 @@ fn keys(count: usize, different: usize) -> String {
 }
 
 #[test]
+fn a_block_is_pointed_at_as_it_is_written() {
+    // The Markdown parser reads NUL as U+FFFD, which is longer.
+    let front = "---\nkind: plan\nid: p\nsteps: [{id: a}]\n---\n";
+    for info in ["\0", "\0\0é", "&ouml;&ouml;x", ""] {
+        let loaded = load(format!("{front}# a\n```{info}\r\n```\n# a\n```{info}").as_bytes());
+        spans_are_drawable(&loaded);
+    }
+}
+
+#[test]
 fn thousands_of_mistakes_stay_few() {
     let many = keys(100_000, 100_000);
     assert_eq!(codes(&front(&format!("kind: plan\n{many}"))).len(), 1000);

@@ -145,4 +145,6 @@ fn read_bounded(path: &Path) -> io::Result<Vec<u8>> {
 }
 
 #[cfg(test)]
+mod shell_tests;
+#[cfg(test)]
 mod tests;

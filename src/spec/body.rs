@@ -133,20 +133,10 @@ impl Body {
                 let message = format!("step `{}` does not take this script", step.id.value);
                 let help = "the front matter says what it executes; if this block only shows \
                             something, call it `text` or `console`";
-                let mistake = Diagnostic::new(Code::SectionUnused, first_line(block), message);
+                let mistake = Diagnostic::new(Code::SectionUnused, block.opening, message);
                 decoder.note(mistake.help(help));
             }
         }
-    }
-}
-
-/// The opening fence and the info string: enough to point at a block.
-fn first_line(block: &Block) -> Span {
-    let width = "```".len() + block.language.len();
-    let end = block.span.start + u32::try_from(width).unwrap_or(0);
-    Span {
-        end: end.min(block.span.end),
-        ..block.span
     }
 }
 
@@ -175,13 +165,13 @@ fn two_scripts(step: &Step, blocks: &[Block]) -> Diagnostic {
     );
     let help = "put the script into `run`, or leave one fenced block";
     let mistake = Diagnostic::new(Code::ExecutorTwice, step.id.span, message).help(help);
-    let point = |mistake: Diagnostic, block| mistake.also(first_line(block), "one is here");
+    let point = |mistake: Diagnostic, block: &Block| mistake.also(block.opening, "one is here");
     blocks.iter().take(9).fold(mistake, point)
 }
 
 fn no_shell(block: &Block) -> Diagnostic {
     let message = format!("no shell is known for `{}`", block.language);
-    Diagnostic::new(Code::ValueWrong, first_line(block), message)
+    Diagnostic::new(Code::ValueWrong, block.opening, message)
         .help("call the block `sh`, `bash` or `python`, or name a program with `shell: [node, -e]`")
 }
 

@@ -35,6 +35,8 @@ pub struct Block {
     pub text: Spanned<String>,
     /// The whole block, the fences included.
     pub span: Span,
+    /// The opening fence and what follows it: enough to point at the block.
+    pub opening: Span,
 }
 
 impl PartialEq for Block {
@@ -46,14 +48,15 @@ impl PartialEq for Block {
 /// Finds the sections of the Markdown that stands at `at` in `text`.
 pub fn sections(text: &str, at: Span) -> Vec<Section> {
     let body = text.get(at.range()).unwrap_or("");
-    let mut outline = Outline::new(at);
+    let mut outline = Outline::new(body, at);
     for (event, range) in Parser::new_ext(body, Options::empty()).into_offset_iter() {
         outline.event(event, range);
     }
     outline.finish()
 }
 
-struct Outline {
+struct Outline<'b> {
+    body: &'b str,
     at: Span,
     done: Vec<Section>,
     heading: Option<Heading>,
@@ -62,14 +65,15 @@ struct Outline {
     nested: usize,
 }
 
-impl Outline {
-    fn new(at: Span) -> Self {
+impl<'b> Outline<'b> {
+    fn new(body: &'b str, at: Span) -> Self {
         let first = Section {
             heading: None,
             span: at,
             blocks: Vec::new(),
         };
         Self {
+            body,
             at,
             done: vec![first],
             heading: None,
@@ -79,7 +83,7 @@ impl Outline {
     }
 
     fn event(&mut self, event: Event<'_>, range: Range<usize>) {
-        let span = self.at.part(range);
+        let span = self.at.part(range.clone());
         match event {
             Event::Start(Tag::BlockQuote(_) | Tag::List(_) | Tag::Item) => self.nested += 1,
             Event::End(TagEnd::BlockQuote(_) | TagEnd::List(_) | TagEnd::Item) => {
@@ -97,6 +101,7 @@ impl Outline {
                 self.block = Some(Block {
                     language: info.split_whitespace().next().unwrap_or("").to_owned(),
                     text: Spanned::new(String::new(), Span::new(0, 0)),
+                    opening: self.first_line(range),
                     span,
                 });
             }
@@ -104,6 +109,14 @@ impl Outline {
             Event::Text(text) | Event::Code(text) => self.text(&text, span),
             _ => {}
         }
+    }
+
+    /// The first line of what stands in a range.
+    fn first_line(&self, range: Range<usize>) -> Span {
+        let text = self.body.get(range.clone()).unwrap_or("");
+        let line = text.lines().next().unwrap_or("");
+        self.at
+            .part(range.start..range.start + line.trim_end().len())
     }
 
     fn text(&mut self, text: &str, span: Span) {

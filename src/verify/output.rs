@@ -90,7 +90,7 @@ fn numbers(expect: &Expect, output: &Output<'_>) -> Result<(), Miss> {
     if expect.output_lt.is_none() && expect.output_gt.is_none() {
         return Ok(());
     }
-    let expected = bounds("the output is a number", expect.output_gt, expect.output_lt);
+    let expected = bounds("a number", expect.output_gt, expect.output_lt);
     let text = output.whole(&expected)?.trim();
     match text.parse::<f64>() {
         Ok(number) if within(number, expect.output_gt, expect.output_lt) => Ok(()),
@@ -171,7 +171,10 @@ fn at_path(expect: &JsonExpect, value: &Value) -> Result<(), Miss> {
     if let Some(wanted) = &expect.equals
         && !matches!(selected.as_slice(), [one] if equal(one, wanted))
     {
-        return wrong(format!("{path} is {}", quoted(&wanted.to_string())), many());
+        return wrong(
+            format!("{path} to be {}", quoted(&wanted.to_string())),
+            many(),
+        );
     }
     if expect.lt.is_some() || expect.gt.is_some() {
         let number = match selected.as_slice() {
@@ -180,7 +183,7 @@ fn at_path(expect: &JsonExpect, value: &Value) -> Result<(), Miss> {
         };
         if !number.is_some_and(|number| within(number, expect.gt, expect.lt)) {
             return wrong(
-                bounds(&format!("{path} is a number"), expect.gt, expect.lt),
+                bounds(&format!("{path} to be a number"), expect.gt, expect.lt),
                 many(),
             );
         }

@@ -124,7 +124,7 @@ fn numbers() {
         output_lt: Some(2.5),
         ..Expect::default()
     };
-    let said = "the output is a number above 1 and below 2.5";
+    let said = "a number above 1 and below 2.5";
     for (stdout, reason) in [
         (" 2\n", None),
         ("1e0", Some((said, "`1e0`"))),
@@ -169,17 +169,21 @@ fn json_values() {
     let output = r#"{ "rows": 3, "names": ["a", "b"], "ok": true }"#;
     for (path, keys, told) in [
         ("$.rows", json!({ "equals": 3.0 }), "/"),
-        ("$.rows", json!({ "equals": "3" }), "$.rows is `\"3\"`/`3`"),
+        (
+            "$.rows",
+            json!({ "equals": "3" }),
+            "$.rows to be `\"3\"`/`3`",
+        ),
         ("$.rows", json!({ "gt": 2, "lt": 4 }), "/"),
         (
             "$.rows",
             json!({ "gt": 3 }),
-            "$.rows is a number above 3/`3`",
+            "$.rows to be a number above 3/`3`",
         ),
         (
             "$.ok",
             json!({ "lt": 3 }),
-            "$.ok is a number below 3/`true`",
+            "$.ok to be a number below 3/`true`",
         ),
         ("$.names[*]", json!({ "count": 2 }), "/"),
         (
@@ -190,7 +194,7 @@ fn json_values() {
         (
             "$.names[*]",
             json!({ "equals": "a" }),
-            "$.names[*] is `\"a\"`/2 values",
+            "$.names[*] to be `\"a\"`/2 values",
         ),
         ("$.absent", json!({ "exists": false }), "/"),
         (

@@ -6,18 +6,18 @@ use serde_json::json;
 use tokio::sync::watch;
 
 use super::{Finished, Job, run};
+use crate::exec::Stop;
 use crate::exec::log::{self, Stream};
 use crate::exec::process::Command;
-use crate::exec::{Stop, shell};
 use crate::machine::Exit;
 use crate::mask::Mask;
-use crate::model::{Class, Output, Schema, Script};
+use crate::model::{Class, Output, Schema};
 use crate::name::Name;
 use crate::time::SystemClock;
 
-const PATH: &str = "/usr/local/bin:/usr/bin:/bin";
+pub(super) const PATH: &str = "/usr/local/bin:/usr/bin:/bin";
 
-fn job(dir: &Path, script: &str) -> Job {
+pub(super) fn job(dir: &Path, script: &str) -> Job {
     let output = dir.join("output");
     let env = [
         ("PATH", PATH.to_owned()),
@@ -43,11 +43,11 @@ fn job(dir: &Path, script: &str) -> Job {
 }
 
 /// A receiver that is never told anything.
-fn never() -> watch::Receiver<Stop> {
+pub(super) fn never() -> watch::Receiver<Stop> {
     watch::channel(Stop::No).1
 }
 
-fn logged(dir: &Path) -> String {
+pub(super) fn logged(dir: &Path) -> String {
     String::from_utf8_lossy(&std::fs::read(dir.join("a.1.log")).unwrap_or_default()).into_owned()
 }
 
@@ -301,81 +301,6 @@ fn an_attempt_may_move_between_threads() {
     fn sends<T: Send>(_: &T) {}
     let dir = tempfile::tempdir().unwrap();
     sends(&run(job(dir.path(), "true"), never(), None));
-}
-
-/// Runs a script as it is given, once through `shell::argv` and once through its shell.
-async fn both(text: &str) -> [(Exit, String); 2] {
-    let script = Script {
-        shell: ["sh", "-eu", "-c"].map(String::from).into(),
-        text: text.into(),
-    };
-    let mut ended = Vec::new();
-    for direct in [true, false] {
-        let dir = tempfile::tempdir().unwrap();
-        std::fs::write(
-            dir.path().join("tool"),
-            "#!/bin/sh\necho \"$0\" \"$@\"; exit 7\n",
-        )
-        .unwrap();
-        std::fs::write(dir.path().join("plain"), "echo \"$@\"; exit 8\n").unwrap();
-        for file in ["tool", "plain"] {
-            let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
-            std::fs::set_permissions(dir.path().join(file), mode).unwrap();
-        }
-        let mut job = job(dir.path(), text);
-        let pwd = dir.path().display().to_string();
-        if direct {
-            job.command.argv = shell::argv(&script, Some(PATH), dir.path());
-            assert_ne!(job.command.argv.first().map(String::as_str), Some(""));
-        }
-        let exit = run(job, never(), None).await.exit;
-        let mut lines: Vec<String> = logged(dir.path())
-            .replace(&pwd, "")
-            .lines()
-            .map(str::to_owned)
-            .collect();
-        lines.sort();
-        ended.push((exit, lines.join("\n")));
-    }
-    ended.try_into().unwrap()
-}
-
-#[tokio::test]
-async fn a_script_ends_the_same_without_its_shell() {
-    for text in [
-        "env",
-        "pwd",
-        "ls",
-        "/bin/pwd",
-        "expr 1 + 1",
-        "true",
-        "false",
-        "/bin/false",
-        "./tool a b=c",
-        "./plain a b",
-        "echo a   b",
-        "basename  /a/b\tx",
-        "dirname",
-        "ls -1 /",
-        "test -e tool",
-        "sh -c exit",
-        "exit 4",
-        "sleep 0",
-        "cat tool plain",
-        "cat none",
-        "env -u PWD A=1 env",
-    ] {
-        let [direct, through] = both(text).await;
-        assert_eq!(direct, through, "{text}");
-    }
-    // What is not there fails the same way, and says more.
-    let [direct, through] = both("no_such_program a").await;
-    assert_eq!(through.0, Exit::Code { code: 127 });
-    assert_eq!(direct.0.class(), through.0.class());
-    assert_eq!(
-        direct.0.to_string(),
-        "there is no program `no_such_program` in PATH"
-    );
 }
 
 #[tokio::test]

@@ -189,8 +189,22 @@ fn a_tail_is_bounded_and_harmless() {
     assert_eq!(tail(&path, 0).unwrap(), "red\u{fffd}");
 }
 
+#[test]
+fn a_log_that_just_fits_is_kept_whole() {
+    for limit in 1..80_u64 {
+        let (_dir, path) = temporary();
+        let mut log = writer(&path, limit);
+        let given: Vec<u8> = (0..limit)
+            .map(|at| b'a' + u8::try_from(at % 26).unwrap())
+            .collect();
+        given.chunks(7).for_each(|part| log.take(Stream::Out, part));
+        log.finish().unwrap();
+        assert_eq!(bytes(&path), given, "{limit}");
+    }
+}
+
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(64))]
+    #![proptest_config(ProptestConfig::with_cases(256))]
 
     /// Below the limit everything is kept; above it, the beginning and the end.
     #[test]

@@ -151,7 +151,8 @@ impl Disk {
         if !first.is_empty() {
             head.append(stream, at, first)?;
         }
-        let quarter = (self.target.limit / 4).max(1);
+        // Rounded up, so that a log that just fits is kept whole.
+        let quarter = (self.target.limit - half).div_ceil(2).max(1);
         let [older, newer] = target::ends(&self.target.path);
         // What would be written only to be dropped again is not written.
         let skipped = rest.len().saturating_sub(to_usize(2 * quarter));

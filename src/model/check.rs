@@ -15,7 +15,7 @@ pub struct Check {
     pub probe: Option<Probe>,
     /// What must be found. All of it.
     pub expect: Expect,
-    /// Variables the probe may see besides `PATH` and `HOME`.
+    /// Variables the probe may see besides `PATH`, `HOME` and the parameters.
     pub env: Vec<EnvVar>,
     /// Where it runs, relative to the workspace; `None`: its root.
     pub cwd: Option<String>,

@@ -42,9 +42,12 @@ fn step_help(name: &Ref) -> String {
     format!("read the variable \"${variable}\"")
 }
 
-/// A check sees no variables but its own.
+/// A check sees the parameters and its own variables.
 fn check_help(name: &Ref) -> String {
-    through_env("check", name)
+    match name {
+        Ref::Param(_) => step_help(name),
+        _ => through_env("check", name),
+    }
 }
 
 fn through_env(owner: &str, name: &Ref) -> String {

@@ -18,7 +18,7 @@ record! {
         optional shell: Box<Spanned<Shell>>,
         /// What must be found; if it does not speak of the exit code, that must be 0.
         optional expect: Box<Expect>,
-        /// Variables that the check sees besides `PATH` and `HOME`.
+        /// Variables that the check sees besides `PATH`, `HOME` and the parameters.
         default env: Entries<EnvName, Template>,
         /// Where it runs, relative to the workspace.
         optional cwd: Box<Spanned<RelPath>>,

@@ -65,6 +65,7 @@ codes! {
     ExpressionSyntax "expr/syntax" Error "An expression is not well-formed."
     ExpressionForm "expr/not-allowed" Error "An expression uses more than lookups, comparisons, and, or, not and the given functions."
     UsesUnreadable "plan/uses-unreadable" Error "A plan that a step uses cannot be loaded."
+    LockNested "plan/lock-held" Error "A step holds a lock that the plan it uses waits for."
     UsesCycle "plan/uses-itself" Error "A plan uses itself, directly or through others."
     OrderWrong "dag/wrong-order" Error "The given `execution_order` contradicts `depends_on`."
     SchemaInvalid "plan/invalid-schema" Error "A JSON Schema is not one."

@@ -1,7 +1,7 @@
 use super::{Notes, Scene};
 use super::{
-    axes, cycles, defaults, depends, duplicates, http, literals, names, never, order, scripts,
-    secrets, unused, upstream, uses,
+    axes, cycles, defaults, depends, duplicates, http, literals, locks, names, never, order,
+    scripts, secrets, unused, upstream, uses,
 };
 
 /// A rule looks at a file and notes what breaks it.
@@ -22,6 +22,7 @@ pub(in crate::check) const ALL: &[Rule] = &[
     unused::check,
     uses::check,
     http::check,
+    locks::check,
     defaults::check,
     order::check,
 ];

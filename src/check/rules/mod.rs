@@ -10,6 +10,7 @@ mod depends;
 mod duplicates;
 mod http;
 mod literals;
+mod locks;
 mod names;
 mod never;
 mod order;

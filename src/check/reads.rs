@@ -36,6 +36,8 @@ pub(super) enum Site {
     With,
     /// The name of a file to wait for.
     File,
+    /// A glob of the files that a cache keeps.
+    Cache,
 }
 
 impl Site {
@@ -53,6 +55,7 @@ impl Site {
             Self::Url => "a URL",
             Self::With => "`with`",
             Self::File => "a file name",
+            Self::Cache => "`cache`",
         }
     }
 }
@@ -118,6 +121,8 @@ impl<'a> Reads<'a> {
         );
         let file = step.wait.iter().filter_map(|wait| wait.file.as_ref());
         self.templates(Site::File, file.map(|file| &file.value));
+        let kept = step.cache.iter().flat_map(|cache| &cache.outputs);
+        self.templates(Site::Cache, kept.map(|glob| &glob.value));
         self.templates(Site::Env, step.env.iter().map(|(_, value)| value));
         for check in &step.verify {
             self.check(Site::Check, check);

@@ -28,7 +28,9 @@ fn meaning(plan: &Plan, step: &Step) -> Value {
         "verify": step.verify.iter().map(check).collect::<Vec<_>>(),
         "outputs": step.outputs.iter().map(|o| json!([o.name, o.schema.text()])).collect::<Vec<_>>(),
         "artifacts": step.artifacts,
-        "cache": step.cache.as_ref().map(|Cache { inputs, outputs }| json!([inputs, outputs])),
+        "cache": step.cache.as_ref().map(|Cache { inputs, outputs }| {
+            json!([inputs, outputs.iter().map(Template::source).collect::<Vec<_>>()])
+        }),
     })
 }
 

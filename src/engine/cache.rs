@@ -59,12 +59,12 @@ type Found = Option<(CacheLookup, Option<CacheEntry>)>;
 fn find(task: &Task) -> Result<Found, StoreError> {
     let run = &task.run;
     let step = step_of(run, &task.attempt.place);
-    let Ok((key, parts)) = key(task, step) else {
+    let Ok((key, parts, files)) = key(task, step) else {
         return Ok(None);
     };
     let entry = run.session.store.reader()?.cache_get(&key)?;
     let entry = entry.filter(|entry| restore(run, entry).is_ok());
-    run.remember_key(&task.attempt.place, key);
+    run.remember_key(&task.attempt.place, key, files);
     let lookup = CacheLookup {
         run: run.this.id.clone(),
         place: task.attempt.place.clone(),
@@ -76,8 +76,8 @@ fn find(task: &Task) -> Result<Found, StoreError> {
     Ok(Some((lookup, entry)))
 }
 
-/// The key of a step's result at a place, and what it is made of.
-fn key(task: &Task, step: &Step) -> Result<(Digest, Value), Unable> {
+/// The key of a step's result at a place, what it is made of, and the globs of what it writes.
+fn key(task: &Task, step: &Step) -> Result<(Digest, Value, Vec<String>), Unable> {
     // A key does not depend on the values of secrets, so it is made without them.
     let hidden = |name: &str| (name.to_owned(), "***".to_owned());
     let hidden: BTreeMap<String, String> = secrets_read(step).into_iter().map(hidden).collect();
@@ -91,6 +91,11 @@ fn key(task: &Task, step: &Step) -> Result<(Digest, Value), Unable> {
             environment::declared(plan_env, &step.env, known)
         })
         .map_err(logical)?;
+    let templates = step.cache.iter().flat_map(|cache| &cache.outputs);
+    let files: Result<Vec<String>, _> = task.known(&hidden, |known| {
+        templates.map(|glob| glob.render(known)).collect()
+    });
+    let files = files.map_err(logical)?;
     let basis = cache::Basis {
         work,
         cwd: step.cwd.as_deref().unwrap_or("."),
@@ -98,10 +103,11 @@ fn key(task: &Task, step: &Step) -> Result<(Digest, Value), Unable> {
         params: &task.run.params,
         item: task.item.as_ref().map(|item| &item.value),
         outputs: &step.outputs,
-        files: step.cache.as_ref().map_or(&[][..], |cache| &cache.outputs),
+        files: &files,
     };
     let inputs = step.cache.as_ref().map_or(&[][..], |cache| &cache.inputs);
-    cache::key(&basis, &task.run.session.root, inputs, &Mask::default())
+    let (key, parts) = cache::key(&basis, &task.run.session.root, inputs, &Mask::default())?;
+    Ok((key, parts, files))
 }
 
 /// What is executed, as it would be executed.
@@ -139,11 +145,11 @@ pub(super) async fn remember(
     outputs: Object,
     artifacts: Vec<Artifact>,
 ) -> Report {
-    let Some(key) = run.known_key(&place) else {
+    let Some((key, globs)) = run.known_key(&place) else {
         return Ok(None);
     };
-    let (ongoing, spot) = (Arc::clone(&run), place.clone());
-    let kept = blocking(move || keep(&ongoing, step_of(&ongoing, &spot))).await;
+    let ongoing = Arc::clone(&run);
+    let kept = blocking(move || keep(&ongoing, &globs)).await;
     if let Some(Ok(files)) = kept {
         let entry = CacheEntry {
             key,
@@ -159,8 +165,7 @@ pub(super) async fn remember(
     Ok(None)
 }
 
-fn keep(run: &Ongoing, step: &Step) -> Result<Vec<KeptFile>, Unable> {
-    let globs = step.cache.as_ref().map_or(&[][..], |cache| &cache.outputs);
+fn keep(run: &Ongoing, globs: &[String]) -> Result<Vec<KeptFile>, Unable> {
     let blobs = run.session.store.blobs();
     files::cached(&run.session.root, globs, |path| blobs.put_file(path))
 }

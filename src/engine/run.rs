@@ -20,8 +20,8 @@ pub(super) struct Ongoing {
     pub(super) dir: PathBuf,
     pub(super) secrets: Secrets,
     mask: Mutex<(usize, Mask)>,
-    /// The cache keys that were looked for, by place.
-    keys: Mutex<BTreeMap<Place, Digest>>,
+    /// The cache keys that were looked for, and the globs of what is written, by place.
+    keys: Mutex<BTreeMap<Place, (Digest, Vec<String>)>>,
 }
 
 impl Ongoing {
@@ -62,21 +62,22 @@ impl Ongoing {
         kept.1.clone()
     }
 
-    /// Notes the cache key of a place for when its result is known.
-    pub(super) fn remember_key(&self, place: &Place, key: Digest) {
+    /// Notes the cache key of a place, and the globs of what it writes, for when its result is
+    /// known.
+    pub(super) fn remember_key(&self, place: &Place, key: Digest, files: Vec<String>) {
         let mut keys = self
             .keys
             .lock()
             .unwrap_or_else(std::sync::PoisonError::into_inner);
-        keys.insert(place.clone(), key);
+        keys.insert(place.clone(), (key, files));
     }
 
-    /// The cache key that was looked for at a place.
-    pub(super) fn known_key(&self, place: &Place) -> Option<Digest> {
+    /// The cache key that was looked for at a place, and the globs of what it writes.
+    pub(super) fn known_key(&self, place: &Place) -> Option<(Digest, Vec<String>)> {
         let keys = self
             .keys
             .lock()
             .unwrap_or_else(std::sync::PoisonError::into_inner);
-        keys.get(place).copied()
+        keys.get(place).cloned()
     }
 }

@@ -78,6 +78,7 @@ pub(super) fn work_reads(view: &View<'_>, step: &Step) -> Result<Object, EvalErr
         Work::Uses(uses) => templates.extend(uses.with.iter().map(|(_, value)| value)),
         Work::Wait(Wait::File(path)) => templates.push(path),
     }
+    templates.extend(step.cache.iter().flat_map(|cache| &cache.outputs));
     templates.extend(variables(&view.plan.parts().env));
     templates.extend(variables(&step.env));
     reads(view, &templates)

@@ -1,7 +1,7 @@
 use std::time::Duration;
 
 use super::{Check, EnvVar, Object, Retry, Schema, Work};
-use crate::expr::Expr;
+use crate::expr::{Expr, Template};
 use crate::name::Name;
 
 /// The place of a step in its plan.
@@ -88,7 +88,7 @@ pub struct Cache {
     /// Globs of the files read, relative to the workspace.
     pub inputs: Vec<String>,
     /// Globs of the files written, which a reuse restores.
-    pub outputs: Vec<String>,
+    pub outputs: Vec<Template>,
 }
 
 /// What the failure of a step means for the run.

@@ -1,6 +1,6 @@
 use super::{Notes, Scene};
 use super::{
-    axes, cycles, defaults, depends, duplicates, http, literals, locks, names, never, order,
+    axes, cache, cycles, defaults, depends, duplicates, http, literals, locks, names, never, order,
     scripts, secrets, unused, upstream, uses,
 };
 
@@ -13,6 +13,7 @@ pub(in crate::check) const ALL: &[Rule] = &[
     depends::check,
     names::check,
     axes::check,
+    cache::check,
     upstream::check,
     cycles::check,
     never::check,

@@ -26,7 +26,7 @@ fn of_step(step: &Step, notes: &mut Notes) {
         plain("artifacts", &glob.value.0, glob.span, notes);
     }
     if let Some(cache) = &step.cache {
-        for glob in cache.inputs.iter().chain(&cache.outputs) {
+        for glob in &cache.inputs {
             plain("cache", &glob.value.0, glob.span, notes);
         }
     }

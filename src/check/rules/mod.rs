@@ -4,6 +4,7 @@
 
 mod all;
 mod axes;
+mod cache;
 mod cycles;
 mod defaults;
 mod depends;

@@ -16,7 +16,9 @@ pub(super) fn check(scene: &Scene<'_>, notes: &mut Notes) {
             Site::Argument => "every process of the machine can see arguments",
             Site::Url => "addresses are written to logs",
             Site::Check => "a check sees no secrets",
-            Site::When | Site::ForEach | Site::With | Site::File => "it would be recorded",
+            Site::When | Site::ForEach | Site::With | Site::File | Site::Cache => {
+                "it would be recorded"
+            }
         };
         let message = format!(
             "the secret `{name}` cannot stand in {}: {why}",

@@ -1,3 +1,4 @@
+use crate::expr::Template;
 use crate::source::Spanned;
 use crate::spec::decode::{Glob, record};
 
@@ -6,7 +7,8 @@ record! {
     pub struct Cache as "a cache" {
         /// Globs of the files that the step reads.
         required inputs: Vec<Spanned<Glob>>,
-        /// Globs of the files that the step writes; a reuse puts them back.
-        default outputs: Vec<Spanned<Glob>>,
+        /// Globs of the files that the step writes; a reuse puts them back. They may be
+        /// templates, and are where the step is repeated, so that each item has its own.
+        default outputs: Vec<Spanned<Template>>,
     }
 }

@@ -34,6 +34,13 @@ fn strays(path: &str) -> Option<&'static str> {
     }
 }
 
+impl Glob {
+    /// Reads a glob; says what is wrong with one that is none.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        glob(text)
+    }
+}
+
 fn glob(text: &str) -> Result<Glob, String> {
     if let Some(why) = strays(text) {
         return Err(why.into());

@@ -46,7 +46,11 @@ pub(super) fn step(
         artifacts: globs(&step.artifacts),
         cache: step.cache.as_ref().map(|cache| Cache {
             inputs: globs(&cache.inputs),
-            outputs: globs(&cache.outputs),
+            outputs: cache
+                .outputs
+                .iter()
+                .map(|glob| glob.value.clone())
+                .collect(),
         }),
         concurrency: step.concurrency.as_ref().map(|lock| lock.value.clone()),
         on_error: step.on_error,

@@ -9,6 +9,11 @@ use crate::spec::decode::Glob;
 pub(super) fn check(scene: &Scene<'_>, notes: &mut Notes) {
     for step in &scene.steps {
         let Some(cache) = &step.cache else { continue };
+        if let Some((key, help)) = without_result(step) {
+            let message = format!("a step with `{key}` cannot be cached");
+            notes.note(Diagnostic::new(Code::ValueWrong, cache.span, message).help(help));
+            continue;
+        }
         let repeated = step.for_each.is_some() || step.matrix.is_some();
         for glob in &cache.outputs {
             if repeated && !of_item(glob) {
@@ -23,6 +28,18 @@ pub(super) fn check(scene: &Scene<'_>, notes: &mut Notes) {
                 notes.note(Diagnostic::new(Code::ValueWrong, glob.span, why));
             }
         }
+    }
+}
+
+/// The work that leaves nothing to keep: a plan that is used may do anything, and a wait does
+/// nothing.
+fn without_result(step: &Step) -> Option<(&'static str, &'static str)> {
+    if step.uses.is_some() {
+        Some(("uses", "give `cache` to the steps of the plan that it uses"))
+    } else if step.wait.is_some() {
+        Some(("wait", "leave `cache` out: a wait has no result to keep"))
+    } else {
+        None
     }
 }
 

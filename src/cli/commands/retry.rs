@@ -1,3 +1,5 @@
+use std::collections::BTreeMap;
+
 use clap::Args;
 
 use crate::cli::execute::{Telling, finish, prune, session};
@@ -10,7 +12,7 @@ use crate::model::Plan;
 use crate::name::RunId;
 use crate::report::plural;
 use crate::spec::Disk;
-use crate::store::{Reader, RunRow, RunState};
+use crate::store::{Reader, RunRow, RunState, StepRow};
 
 /// Run a plan again, keeping what succeeded
 #[derive(Args, Debug)]
@@ -84,14 +86,17 @@ fn refuse(row: &RunRow) -> Result<(), Failure> {
 fn kept(ui: &Ui, reader: &Reader, old: &RunId, ready: &Ready) -> Result<Vec<Kept>, Failure> {
     let before = load::recorded(ui, reader, old)?;
     let rows = reader.steps(old)?;
+    let rows: BTreeMap<&str, &StepRow> = rows
+        .iter()
+        .filter(|row| row.item.is_none())
+        .map(|row| (row.step.as_str(), row))
+        .collect();
     let plan: &Plan = &ready.plan;
     let mut taken = vec![false; plan.steps().len()];
     let mut kept = Vec::new();
     for ix in plan.order() {
         let step = plan.step(ix);
-        let row = rows
-            .iter()
-            .find(|row| row.step == step.id && row.item.is_none());
+        let row = rows.get(step.id.as_str());
         let grounded = step
             .depends_on
             .iter()

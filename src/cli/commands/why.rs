@@ -66,8 +66,14 @@ fn cache(reader: &Reader, record: &Record, found: &Found) -> Result<Option<Cache
         Ok(plan) if !hit => reader.last_cache_parts(&plan, step, key, &found.run)?,
         _ => None,
     };
+    let used = row.and_then(|row| row.cached.as_deref());
+    let used = match used.and_then(|used| used.parse().ok()) {
+        Some(used) => reader.cache_get(&used)?,
+        None => None,
+    };
     Ok(Some(CacheStory {
         hit,
+        from: used.map(|entry| entry.run),
         changes: earlier
             .as_ref()
             .map(|(_, old)| differences(old, &parts))

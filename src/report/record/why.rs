@@ -7,7 +7,7 @@ use crate::model::{Class, Plan, Step};
 use crate::name::RunId;
 use crate::report::paint::{BOLD, DIM, paint};
 use crate::report::{believed, first_line, state_style};
-use crate::store::{AttemptRow, StepRow};
+use crate::store::{AttemptRow, CheckRow, StepRow};
 
 /// What a step's explanation is made of.
 #[derive(Clone, Copy, Debug)]
@@ -27,6 +27,8 @@ pub struct Why<'a> {
 pub struct CacheStory {
     /// Whether an earlier result was found.
     pub hit: bool,
+    /// The run that the found result is of, if that is still known.
+    pub from: Option<RunId>,
     /// The latest earlier run that asked, if there is one.
     pub against: Option<RunId>,
     /// What changed since then, one line each.
@@ -47,7 +49,11 @@ pub fn why(of: &Why<'_>) -> String {
         None => reasons.push("nothing happened to it: the run ended, or is not there yet".into()),
         Some(row) => {
             reasons.extend(beginning(of, row, step));
-            reasons.extend(of.cache.map(cached).unwrap_or_default());
+            reasons.extend(
+                of.cache
+                    .map(|story| cached(of, row, story))
+                    .unwrap_or_default(),
+            );
             reasons.extend(attempts(of, row, step));
             reasons.extend(end(row));
         }
@@ -127,9 +133,9 @@ fn skip_rule(step: Option<&Step>) -> String {
     }
 }
 
-fn cached(story: &CacheStory) -> Vec<String> {
+fn cached(of: &Why<'_>, row: &StepRow, story: &CacheStory) -> Vec<String> {
     if story.hit {
-        return vec!["it did not run: nothing that its result depends on has changed".into()];
+        return vec![found(of, row, story)];
     }
     let Some(against) = &story.against else {
         return vec!["it is cached, and no earlier run of the plan has its result".into()];
@@ -145,12 +151,32 @@ fn cached(story: &CacheStory) -> Vec<String> {
     lines
 }
 
+/// What became of a result that the cache held: its checks may have refuted it.
+fn found(of: &Why<'_>, row: &StepRow, story: &CacheStory) -> String {
+    let from = match &story.from {
+        Some(from) => format!("the result of run {}", from.short()),
+        None => "an earlier result".to_owned(),
+    };
+    let broken = refuted(of, row, 0);
+    if !broken.is_empty() {
+        return format!(
+            "{from} was found, but does not hold now: {}",
+            broken.join("; ")
+        );
+    }
+    if row.cached.is_some() {
+        format!("it did not run: nothing changed that its result depends on, so it has {from}")
+    } else {
+        format!("{from} was found and not used")
+    }
+}
+
 fn attempts(of: &Why<'_>, row: &StepRow, step: Option<&Step>) -> Vec<String> {
     let own = |attempt: &&AttemptRow| attempt.step == row.step && attempt.item == row.item;
     let attempts: Vec<&AttemptRow> = of.record.attempts.iter().filter(own).collect();
     let mut reasons = Vec::new();
     for (at, attempt) in attempts.iter().enumerate() {
-        reasons.push(told(of, attempt));
+        reasons.push(told(of, row, attempt));
         let last = at + 1 == attempts.len();
         let class = attempt.class.or(if last {
             row.class
@@ -165,28 +191,12 @@ fn attempts(of: &Why<'_>, row: &StepRow, step: Option<&Step>) -> Vec<String> {
 }
 
 /// How an attempt ended, and what its checks ruled.
-fn told(of: &Why<'_>, attempt: &AttemptRow) -> String {
+fn told(of: &Why<'_>, row: &StepRow, attempt: &AttemptRow) -> String {
     let n = attempt.attempt;
     let Some(exit) = &attempt.exit else {
         return format!("attempt {n} has not ended");
     };
-    let broken: Vec<String> = of
-        .record
-        .checks
-        .iter()
-        .filter(|check| {
-            check.step.as_ref() == Some(&attempt.step)
-                && (check.item, check.attempt) == (attempt.item, Some(n))
-                && !check.verdict.passed()
-        })
-        .map(|check| {
-            let (name, verdict) = (&check.verdict.name, &check.verdict);
-            format!(
-                "`{name}` expected {}, found {}",
-                verdict.expected, verdict.found
-            )
-        })
-        .collect();
+    let broken = refuted(of, row, n);
     let said = match exit {
         Exit::Code { code: 0 } | Exit::Done => "said that it succeeded".to_owned(),
         other => format!("ended: {other}"),
@@ -199,6 +209,25 @@ fn told(of: &Why<'_>, attempt: &AttemptRow) -> String {
             broken.join("; ")
         )
     }
+}
+
+/// What the checks of an attempt found otherwise; the cache's result is attempt 0.
+fn refuted(of: &Why<'_>, row: &StepRow, attempt: u32) -> Vec<String> {
+    let own = |check: &&CheckRow| {
+        check.step.as_ref() == Some(&row.step)
+            && (check.item, check.attempt) == (row.item, Some(attempt))
+    };
+    let checks = of.record.checks.iter().filter(own);
+    checks
+        .filter(|check| !check.verdict.passed())
+        .map(|check| {
+            let (name, verdict) = (&check.verdict.name, &check.verdict);
+            format!(
+                "`{name}` expected {}, found {}",
+                verdict.expected, verdict.found
+            )
+        })
+        .collect()
 }
 
 /// Why a failed attempt was followed by another, or not.
@@ -287,6 +316,7 @@ publish · skipped · `build` failed
     fn a_miss_names_what_changed() {
         let story = CacheStory {
             hit: false,
+            from: None,
             against: Some(sample::run().id),
             changes: vec!["input a.txt: changed".into()],
         };
@@ -298,5 +328,44 @@ fetch · verified
   · attempt 1 said that it succeeded
 ";
         check("fetch", Some(&story), expected);
+    }
+
+    fn hit() -> CacheStory {
+        CacheStory {
+            hit: true,
+            from: Some(sample::run().id),
+            against: None,
+            changes: Vec::new(),
+        }
+    }
+
+    fn check_cached(change: impl FnOnce(&mut super::Record), expected: &str) {
+        let mut record = sample::record();
+        change(&mut record);
+        let told = why(&Why {
+            record: &record,
+            plan: &sample::plan(),
+            place: &Place::of(&sample::name("fetch")),
+            cache: Some(&hit()),
+        });
+        assert!(plain(&told).contains(expected), "{told}");
+    }
+
+    #[test]
+    fn a_hit_names_the_run_and_whether_its_result_holds() {
+        check_cached(
+            |record| record.steps[0].cached = Some(crate::digest::Digest::of(b"").to_string()),
+            "it did not run: nothing changed that its result depends on, so it has the result of \
+             run 1a2b3c4d",
+        );
+        check_cached(
+            |record| {
+                let mut check = record.checks[1].clone();
+                (check.step, check.attempt) = (Some(sample::name("fetch")), Some(0));
+                record.checks.push(check);
+            },
+            "the result of run 1a2b3c4d was found, but does not hold now: `is_json` expected exit \
+             code 0, found exit code 1",
+        );
     }
 }

@@ -5,6 +5,7 @@ use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 
+use serde_json::Value;
 use tokio::sync::watch;
 
 use crate::exec::{Stop, Unable};
@@ -65,15 +66,23 @@ async fn limited(
     }
 }
 
+/// The parameters that a plan is given. Text is read by the type that the parameter asks for, as
+/// it is on the command line; a value that an expression gave keeps its type.
 fn params(task: &Task, uses: &Uses) -> Result<Object, Unable> {
     let none = BTreeMap::new();
+    let declared = &uses.plan.parts().params;
     let mut given = Object::new();
     for (name, template) in &uses.with {
         let value = task.known(&none, |known| template.value(known));
         let value = value.map_err(|error| Unable::logical(error.to_string()))?;
+        let param = declared.iter().find(|param| param.name == *name);
+        let value = match (value, param) {
+            (Value::String(text), Some(param)) if template.is_text() => param.schema.read(&text),
+            (value, _) => value,
+        };
         given.insert(name.to_string(), value);
     }
-    resolve_params(&uses.plan.parts().params, &given)
+    resolve_params(declared, &given)
         .map_err(|bad| Unable::logical(format!("{}: {}", uses.path, bad.problems.join("; "))))
 }
 

@@ -106,6 +106,11 @@ impl Template {
         })
     }
 
+    /// Whether its value is text, whatever the expressions in it give.
+    pub fn is_text(&self) -> bool {
+        !matches!(&*self.pieces, [Piece::Value(_)])
+    }
+
     /// The value: typed if the template is one expression and nothing else, else the text.
     pub fn value(&self, scope: &dyn Scope) -> Result<Value, EvalError> {
         match &*self.pieces {

@@ -78,7 +78,7 @@ fn steps(record: &Record, depth: usize, text: &mut String) {
             text.push_str(&ruling(check));
         }
         for nested in record.nested_in(&place) {
-            steps(nested, depth + 1, text);
+            steps(nested, depth + 1 + usize::from(row.item.is_some()), text);
         }
     }
 }

@@ -290,12 +290,14 @@ impl Machine {
 
     /// Why nothing new begins, after a failure.
     pub(super) fn stopping_why(&self) -> String {
+        format!("not started: {}", self.failing_why())
+    }
+
+    /// The failure after which nothing new begins.
+    pub(super) fn failing_why(&self) -> String {
         match self.state.stopping.or(self.state.failed) {
-            Some(step) => format!(
-                "not started: `{}` had failed",
-                self.plan.step(StepIx(step)).id
-            ),
-            None => "not started: another step had failed".into(),
+            Some(step) => format!("`{}` had failed", self.plan.step(StepIx(step)).id),
+            None => "another step had failed".into(),
         }
     }
 

@@ -120,11 +120,12 @@ impl Machine {
         }
     }
 
+    /// Why what had begun was told to end.
     pub(super) fn halting_why(&self) -> String {
         if self.state.ending() {
             self.ending_why()
         } else {
-            self.stopping_why()
+            self.failing_why()
         }
     }
 

@@ -89,6 +89,25 @@ fn a_step_that_asks_for_a_failure_survives_the_stop() {
 }
 
 #[test]
+fn what_runs_is_ended_by_a_failure_and_says_so() {
+    let hour = std::time::Duration::from_hours(1);
+    let told = play(&["b", "a", "c < b"], OnFailure::Cancel, |steps| {
+        steps[0].work = wf::model::Work::Wait(wf::model::Wait::For(hour));
+    })
+    .fails("a", 1)
+    .told();
+    assert_eq!(
+        told,
+        [
+            "a failed unchecked: exit code 1",
+            "c skipped unchecked: not started: `a` had failed",
+            "b cancelled unchecked: `a` had failed",
+            "run failed unchecked: step `a` failed",
+        ]
+    );
+}
+
+#[test]
 fn a_tolerated_failure_is_shown_and_stops_nothing() {
     let told = play(&["a", "b < a"], OnFailure::Stop, |steps| {
         steps[0].on_error = OnError::Continue;

@@ -1,6 +1,7 @@
 use std::path::Path;
 
 use clap::Args;
+use rustix::fs::{Access, access};
 use serde::Serialize;
 
 use crate::cli::workspace::CONFIG;
@@ -129,6 +130,10 @@ fn state(ui: &Ui) -> Finding {
     let dir = ui.workspace().state;
     let shown = relative(&dir, ui.env.cwd());
     let (health, found) = match health(&dir) {
+        _ if !writable(&dir) => (
+            Health::Bad,
+            format!("{shown} · it cannot be written · check its owner, or use --state"),
+        ),
         Ok(Ok(events)) => (
             Health::Good,
             format!("{shown} · {events} events, none altered"),
@@ -142,6 +147,12 @@ fn state(ui: &Ui) -> Finding {
         health,
         found,
     }
+}
+
+/// Whether the folder may be written, or made where it is not there yet.
+fn writable(dir: &Path) -> bool {
+    let there = dir.ancestors().find(|folder| folder.exists());
+    there.is_some_and(|folder| folder.is_dir() && access(folder, Access::WRITE_OK).is_ok())
 }
 
 fn health(dir: &Path) -> Result<Result<u64, crate::store::BrokenChain>, StoreError> {

@@ -82,7 +82,7 @@ impl Env {
 
     /// Whether this is a job of GitHub Actions.
     pub fn in_actions(&self) -> bool {
-        self.var("GITHUB_ACTIONS") == Some("true")
+        matches!(self.var("GITHUB_ACTIONS"), Some("true" | "1"))
     }
 
     /// An id for a new run.

@@ -92,7 +92,12 @@ fn ask(ui: &Ui, param: &Param) -> Result<Value, Failure> {
         if read == 0 {
             break;
         }
-        let value = param.schema.read(answer.trim_end_matches(['\n', '\r']));
+        let answer = answer.trim_end_matches(['\n', '\r']);
+        if answer.is_empty() {
+            ui.say("it is required; to give an empty text, use -p\n");
+            continue;
+        }
+        let value = param.schema.read(answer);
         match param.schema.mistake(&value) {
             None => return Ok(value),
             Some(mistake) => ui.say(&format!("{mistake}\n")),

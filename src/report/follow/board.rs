@@ -14,6 +14,8 @@ const TAIL: usize = 20;
 #[derive(Debug, Default)]
 pub struct Board {
     runs: BTreeMap<RunId, Open>,
+    /// When the first event came: a run that is resumed may begin with those of a nested one.
+    first: Option<Moment>,
     ended: u32,
     failed: u32,
 }
@@ -21,7 +23,6 @@ pub struct Board {
 /// A run that goes on.
 #[derive(Debug)]
 struct Open {
-    since: Moment,
     path: Vec<String>,
     places: BTreeMap<Place, Busy>,
 }
@@ -55,9 +56,10 @@ impl Board {
     /// Takes an event in; `None` if there is nothing to tell.
     pub fn event(&mut self, run: &RunRef, event: &Event) -> Option<News> {
         let top = run.path.is_empty();
+        self.first.get_or_insert(event.at);
         match &event.fact {
             Fact::RunStarted { plan, .. } => {
-                self.open(run, event.at);
+                self.open(run);
                 top.then(|| News::Began {
                     plan: plan.clone(),
                     run: run.id.clone(),
@@ -100,9 +102,8 @@ impl Board {
         (self.ended, self.failed)
     }
 
-    fn open(&mut self, run: &RunRef, at: Moment) {
+    fn open(&mut self, run: &RunRef) {
         let open = || Open {
-            since: at,
             path: run.path.clone(),
             places: BTreeMap::new(),
         };
@@ -155,7 +156,7 @@ impl Board {
     }
 
     fn started(&mut self, run: &RunRef, attempt: &Attempt, at: Moment) -> News {
-        self.open(run, at);
+        self.open(run);
         if let Some(open) = self.runs.get_mut(&run.id) {
             let since = open
                 .places
@@ -172,7 +173,7 @@ impl Board {
 
     /// A repeated step does nothing of its own, like one that uses a plan.
     fn expanded(&mut self, run: &RunRef, place: &Place, at: Moment) {
-        self.open(run, at);
+        self.open(run);
         if let Some(open) = self.runs.get_mut(&run.id) {
             let busy = Busy {
                 nested: true,
@@ -221,7 +222,7 @@ impl Board {
     }
 
     fn run_ended(&mut self, run: &RunRef, event: &Event) -> Option<News> {
-        let open = self.runs.remove(&run.id);
+        self.runs.remove(&run.id);
         let Fact::RunEnded {
             outcome,
             why,
@@ -239,7 +240,7 @@ impl Board {
             why: why.clone(),
             failed: failed.clone(),
             tally: *tally,
-            took: event.at.since(open.map_or(event.at, |open| open.since)),
+            took: event.at.since(self.first.unwrap_or(event.at)),
         })))
     }
 }
@@ -344,4 +345,47 @@ fn noted(fact: &Fact) -> Option<News> {
         _ => return None,
     };
     Some(News::Noted { verb, text })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::{Board, News};
+    use crate::engine::RunRef;
+    use crate::machine::{Attempt, Event, Fact, Outcome, Place, Standing, Tally};
+    use crate::name::{Name, PlanId, RunId};
+    use crate::time::Moment;
+
+    fn run(id: &str, path: &[&str]) -> RunRef {
+        RunRef {
+            id: RunId::from_stored(id),
+            plan: PlanId::parse("demo").unwrap(),
+            path: path.iter().map(|place| (*place).to_owned()).collect(),
+        }
+    }
+
+    #[test]
+    fn a_resumed_run_took_as_long_as_its_nested_ones() {
+        let mut board = Board::default();
+        let mut tell = |run: &RunRef, millis, fact| {
+            let at = Moment::from_millis(millis);
+            board.event(run, &Event { at, fact })
+        };
+        let place = Place::of(&Name::parse("say").unwrap());
+        let attempt = Attempt { place, attempt: 1 };
+        tell(&run("2", &["inner"]), 1_000, Fact::AttemptStarted(attempt));
+        let ended = Fact::RunEnded {
+            outcome: Outcome::Succeeded,
+            why: String::new(),
+            failed: None,
+            standing: Standing::Reported,
+            tally: Tally::default(),
+            outputs: crate::model::Object::new(),
+        };
+        let Some(News::Over(ending)) = tell(&run("1", &[]), 4_000, ended) else {
+            panic!("the end is news");
+        };
+        assert_eq!(ending.took, Duration::from_secs(3));
+    }
 }

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::end::Final;
 use super::scope::{self, View};
-use super::state::{self, Doing, Live, Spot};
+use super::state::{self, Doing, Live, Offer, Spot};
 use super::{Effect, Fact, Item, Machine, Phase, StepState, Timer};
 use crate::digest::Digest;
 use crate::expr::Expr;
@@ -116,7 +116,32 @@ impl Machine {
             let item = Some(item);
             self.queue_timer(Spot { item, ..spot });
         }
+        self.take_offers(spot.step);
         self.settle(spot.step);
+    }
+
+    /// Ends the items of a step whose results were taken over from an earlier run.
+    fn take_offers(&mut self, step: u32) {
+        let Some(many) = &self.state.slot(step).many else {
+            return;
+        };
+        let keys = (0_u32..).zip(many.items.iter().map(|item| item.key.clone()));
+        let taken: Vec<(u32, Offer)> = keys
+            .filter_map(|(item, key)| Some((item, self.state.offers.get(&(step, key))?.clone())))
+            .collect();
+        for (item, offer) in taken {
+            let item = Some(item);
+            self.emit(Fact::StepEnded {
+                place: state::place(&self.plan, Spot { step, item }),
+                state: StepState::Succeeded,
+                standing: offer.standing,
+                why: format!("kept from run {}", offer.from.short()),
+                class: None,
+                tolerated: false,
+                cached: None,
+                outputs: offer.outputs,
+            });
+        }
     }
 
     fn queue_timer(&mut self, spot: Spot) {

@@ -1,6 +1,6 @@
 //! The fold: what each fact does to the state. Decides nothing.
 
-use super::state::{self, Cancelled, Doing, Gave, ItemSlot, Live, Many, Spot, State};
+use super::state::{self, Cancelled, Doing, Gave, ItemSlot, Live, Many, Offer, Spot, State};
 use super::{Attempt, Cached, Exit, Fact, Item, Phase, Place, Standing, StepState, Verdict};
 use crate::model::{Object, Plan, Work};
 use crate::name::Name;
@@ -19,6 +19,7 @@ impl State {
             } => {
                 self.keep(plan, step, outputs, *standing);
             }
+            Fact::ItemKept { .. } => self.offer(plan, fact),
             Fact::StepExpanded { step, items } => self.expand(plan, step, items),
             Fact::CriterionJudged { attempt, verdict } => {
                 if attempt.is_none() {
@@ -103,6 +104,12 @@ impl State {
         };
         if let Some(slot) = self.place_mut(spot) {
             slot.class = *class;
+            if spot.item.is_some() && slot.result.is_none() && !outputs.is_empty() {
+                slot.result = Some(Box::new(Gave {
+                    outputs: outputs.clone(),
+                    ..Gave::default()
+                }));
+            }
         }
         let end = End {
             state: *state,
@@ -141,6 +148,30 @@ impl State {
             outputs,
         );
         self.slot_mut(ix.0).outputs = Some(Box::new(outputs.clone()));
+    }
+
+    fn offer(&mut self, plan: &Plan, fact: &Fact) {
+        let Fact::ItemKept {
+            step,
+            key,
+            outputs,
+            standing,
+            from,
+        } = fact
+        else {
+            return;
+        };
+        if let Some(ix) = plan.find(step.as_str()) {
+            let (outputs, standing, from) = (outputs.clone(), *standing, from.clone());
+            self.offers.insert(
+                (ix.0, key.clone()),
+                Offer {
+                    outputs,
+                    standing,
+                    from,
+                },
+            );
+        }
     }
 
     fn expand(&mut self, plan: &Plan, step: &Name, items: &[Item]) {

@@ -45,6 +45,21 @@ pub enum Fact {
         /// The run that did the work.
         from: RunId,
     },
+    /// The result of an item was taken over from an earlier run. The item ends with it as soon
+    /// as it is known.
+    ItemKept {
+        /// The step.
+        step: Name,
+        /// The key of the item.
+        key: String,
+        /// Its outputs.
+        #[serde(default, skip_serializing_if = "Object::is_empty")]
+        outputs: Object,
+        /// How far it is believed.
+        standing: Standing,
+        /// The run that did the work.
+        from: RunId,
+    },
     /// The items of a repeated step became known.
     StepExpanded {
         /// The step.
@@ -129,7 +144,7 @@ pub enum Fact {
         /// The cache key under which an earlier result was found.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         cached: Option<Digest>,
-        /// The outputs of a repeated step, lists in item order.
+        /// The outputs of a repeated step, lists in item order, or of an item that was kept.
         #[serde(default, skip_serializing_if = "Object::is_empty")]
         outputs: Object,
     },

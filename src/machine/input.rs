@@ -1,6 +1,6 @@
 use serde::{Deserialize, Serialize};
 
-use super::{Attempt, Place, Standing, Timer};
+use super::{Attempt, Fact, Place, Standing, Timer};
 use crate::digest::Digest;
 use crate::model::{Class, Object};
 use crate::name::{Name, RunId};
@@ -63,8 +63,11 @@ pub enum Happening {
 /// A result taken over from an earlier run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Kept {
-    /// The step; all its items.
+    /// The step.
     pub step: Name,
+    /// The key of one of its items; `None`: the whole step.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub item: Option<String>,
     /// Its outputs.
     pub outputs: Object,
     /// How far it is believed.
@@ -237,5 +240,32 @@ impl Verdict {
     /// Whether the criterion holds.
     pub fn passed(&self) -> bool {
         self.ruling == Ruling::Pass
+    }
+}
+
+impl From<Kept> for Fact {
+    fn from(kept: Kept) -> Self {
+        let Kept {
+            step,
+            item,
+            outputs,
+            standing,
+            from,
+        } = kept;
+        match item {
+            None => Self::StepKept {
+                step,
+                outputs,
+                standing,
+                from,
+            },
+            Some(key) => Self::ItemKept {
+                step,
+                key,
+                outputs,
+                standing,
+                from,
+            },
+        }
     }
 }

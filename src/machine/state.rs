@@ -56,6 +56,9 @@ pub struct State {
     pub(super) timed_out: bool,
     /// The first step whose failure counts.
     pub(super) failed: Option<u32>,
+    /// Results of items taken over, by step and key, until the items are known.
+    #[serde(with = "pairs")]
+    pub(super) offers: BTreeMap<(u32, String), Offer>,
     /// Main steps that have not ended.
     pub(super) open: u32,
     /// Whether the plan's own criteria were ruled on, and held.
@@ -71,6 +74,14 @@ pub struct State {
 pub(super) struct Cancelled {
     pub(super) why: String,
     pub(super) force: bool,
+}
+
+/// The result of an item, taken over from an earlier run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) struct Offer {
+    pub(super) outputs: Object,
+    pub(super) standing: Standing,
+    pub(super) from: RunId,
 }
 
 /// Where a step stands.
@@ -169,6 +180,7 @@ impl State {
             cancelled: None,
             timed_out: false,
             failed: None,
+            offers: BTreeMap::new(),
             open: u32::try_from(plan.parts().main).unwrap_or(u32::MAX),
             judged: None,
             refuted: Vec::new(),

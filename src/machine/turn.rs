@@ -129,24 +129,10 @@ impl Machine {
             params: self.state.params.clone(),
         };
         self.emit(started);
-        for Kept {
-            step,
-            outputs,
-            standing,
-            from,
-        } in kept
-        {
-            if self
-                .plan
-                .find(step.as_str())
-                .is_some_and(|ix| !self.plan.is_finally(ix))
-            {
-                self.emit(Fact::StepKept {
-                    step,
-                    outputs,
-                    standing,
-                    from,
-                });
+        for kept in kept {
+            let main = |ix| !self.plan.is_finally(ix);
+            if self.plan.find(kept.step.as_str()).is_some_and(main) {
+                self.emit(kept.into());
             }
         }
         if let Some(limit) = self.plan.parts().timeout {

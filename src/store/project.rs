@@ -87,6 +87,7 @@ pub(super) fn event(
         Fact::StepEnded { .. } => change.step_ended(&event.fact),
         Fact::RunEnded { .. } => change.run_ended(&event.fact),
         Fact::RunStarted { .. }
+        | Fact::ItemKept { .. }
         | Fact::RunStopping { .. }
         | Fact::CancelRequested { .. }
         | Fact::RunTimedOut

@@ -212,6 +212,7 @@ fn kept_results_are_not_made_again() {
     );
     let mut play = Play::new(plan);
     let kept = Kept {
+        item: None,
         step: super::world::name("a"),
         outputs: Object::new(),
         standing: Standing::Verified,
@@ -225,5 +226,35 @@ fn kept_results_are_not_made_again() {
     assert_eq!(
         play.told,
         ["b succeeded reported", "run succeeded reported"]
+    );
+}
+
+#[test]
+fn kept_items_are_not_made_again() {
+    let mut steps = steps(&["each"]);
+    steps[0].fan = Fan::List(vec![json!("x"), json!("y"), json!("z")]);
+    steps[0].outputs = vec![output("rows")];
+    steps[0].max_parallel = Some(1);
+    let plan = plan_with(steps, 1, policy(OnFailure::Stop), Vec::new());
+    let mut play = Play::new(plan).gives("each", json!({ "rows": 2 }));
+    let kept = |key: &str| Kept {
+        step: super::world::name("each"),
+        item: Some(key.into()),
+        outputs: json!({ "rows": 1 }).as_object().cloned().unwrap(),
+        standing: Standing::Verified,
+        from: run_id(),
+    };
+    let kept = vec![kept("x"), kept("z"), kept("gone")];
+    let mut open = play.feed(Happening::Begin { kept });
+    play.run(&mut open);
+    assert_eq!(
+        play.told,
+        [
+            "each[0] succeeded verified {\"rows\":1}: kept from run 07070707",
+            "each[2] succeeded verified {\"rows\":1}: kept from run 07070707",
+            "each[1] succeeded reported",
+            "each succeeded reported {\"rows\":[1,2,1]}",
+            "run succeeded reported",
+        ]
     );
 }

@@ -48,7 +48,7 @@ pub fn run(ui: &Ui, args: &RetryArgs) -> Result<Exit, Failure> {
     ui.note(&format!(
         "repeats run {} · keeps {}\n",
         old.short(),
-        plural(kept.len(), "step")
+        plural(kept.len(), "result")
     ));
     let session = session(ui, &ready, &args.telling)?;
     let params = crate::model::resolve_params(&ready.plan.parts().params, &row.params)?;
@@ -86,40 +86,50 @@ fn refuse(row: &RunRow) -> Result<(), Failure> {
 fn kept(ui: &Ui, reader: &Reader, old: &RunId, ready: &Ready) -> Result<Vec<Kept>, Failure> {
     let before = load::recorded(ui, reader, old)?;
     let rows = reader.steps(old)?;
-    let rows: BTreeMap<&str, &StepRow> = rows
-        .iter()
-        .filter(|row| row.item.is_none())
-        .map(|row| (row.step.as_str(), row))
-        .collect();
+    let mut steps: BTreeMap<&str, &StepRow> = BTreeMap::new();
+    let mut items: BTreeMap<&str, Vec<&StepRow>> = BTreeMap::new();
+    for row in &rows {
+        if row.item.is_none() {
+            steps.insert(row.step.as_str(), row);
+        } else {
+            items.entry(row.step.as_str()).or_default().push(row);
+        }
+    }
     let plan: &Plan = &ready.plan;
     let mut taken = vec![false; plan.steps().len()];
     let mut kept = Vec::new();
     for ix in plan.order() {
         let step = plan.step(ix);
-        let row = rows.get(step.id.as_str());
         let grounded = step
             .depends_on
             .iter()
             .all(|ix| taken.get(ix.at()) == Some(&true));
-        let Some(row) = row.filter(|row| row.state == StepState::Succeeded) else {
-            continue;
-        };
         if plan.is_finally(ix) || !grounded || !unchanged(&before, plan, step) {
             continue;
         }
-        if let Some(slot) = taken.get_mut(ix.at()) {
-            *slot = true;
+        let row = steps.get(step.id.as_str());
+        if let Some(row) = row.filter(|row| row.state == StepState::Succeeded) {
+            if let Some(slot) = taken.get_mut(ix.at()) {
+                *slot = true;
+            }
+            kept.push((ix, taken_over(row, old)));
+        } else {
+            // Of a repeated step that failed, the items that succeeded.
+            let items = items.get(step.id.as_str()).into_iter().flatten();
+            let good = items.filter(|row| row.state == StepState::Succeeded);
+            kept.extend(good.map(|row| (ix, taken_over(row, old))));
         }
-        kept.push((
-            ix,
-            Kept {
-                step: step.id.clone(),
-                outputs: row.outputs.clone(),
-                standing: row.standing,
-                from: row.kept_from.clone().unwrap_or_else(|| old.clone()),
-            },
-        ));
     }
     kept.sort_by_key(|(ix, _)| *ix);
     Ok(kept.into_iter().map(|(_, kept)| kept).collect())
+}
+
+fn taken_over(row: &StepRow, old: &RunId) -> Kept {
+    Kept {
+        step: row.step.clone(),
+        item: row.item_key.clone(),
+        outputs: row.outputs.clone(),
+        standing: row.standing,
+        from: row.kept_from.clone().unwrap_or_else(|| old.clone()),
+    }
 }

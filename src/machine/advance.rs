@@ -119,7 +119,8 @@ impl Machine {
         self.settle(spot.step);
     }
 
-    fn queue_timer(&mut self, spot: Spot) {
+    /// Ends the wait of a place for its turn, when that takes too long.
+    pub(super) fn queue_timer(&mut self, spot: Spot) {
         if let Some(limit) = self.plan.step(spot.ix()).queue_timeout {
             let timer = Timer::Queue(state::place(&self.plan, spot));
             self.turn.effects.push(Effect::Wake {

@@ -222,6 +222,8 @@ impl State {
         }
         if let Some(slot) = self.place_mut(spot) {
             slot.attempts = attempt.attempt;
+            // What an attempt before this one gave was not confirmed.
+            slot.result = None;
         }
         self.show(spot, StepState::Running);
     }
@@ -284,6 +286,8 @@ impl State {
             return;
         };
         many.open = many.open.saturating_sub(1);
+        // An item that ended before its turn made no room for another.
+        let had_turn = spot.item.is_some_and(|item| item < many.next);
         while many
             .slots
             .get(many.next as usize)
@@ -291,7 +295,7 @@ impl State {
         {
             many.next += 1;
         }
-        if limited && (many.next as usize) < many.slots.len() {
+        if limited && had_turn && (many.next as usize) < many.slots.len() {
             let item = Some(many.next);
             many.next += 1;
             self.enqueue(

@@ -205,3 +205,45 @@ fn an_item_that_failed_gives_no_outputs() {
     let told = play.told();
     assert!(told[2].contains("{\"rows\":[null,null]}"), "{told:?}");
 }
+
+#[test]
+fn a_timer_that_goes_off_early_or_late_changes_nothing() {
+    let mut rests = Killed::new(single(|step| {
+        step.retry.max = 1;
+        step.retry.on = vec![wf::model::Class::Logical];
+        step.retry.backoff = Duration::from_secs(5);
+    }));
+    let attempt = |attempt| wf::machine::Attempt {
+        place: wf::machine::Place::of(&super::world::name("a")),
+        attempt,
+    };
+    rests.feed(ended(attempt(1), Exit::Code { code: 1 }));
+    let timer = Timer::Retry(attempt(2));
+    assert_eq!(words(&rests.feed(Happening::Woke { timer })), [""; 0]);
+
+    let steps = steps(&["a", "last"]);
+    let mut tidies = Killed::new(plan_with(steps, 1, policy(OnFailure::Stop), Vec::new()));
+    tidies.feed(ended(attempt(1), Exit::Done));
+    let before = tidies.events.len();
+    tidies.feed(Happening::Woke { timer: Timer::Run });
+    assert_eq!(tidies.events.len(), before, "finally steps have no limit");
+}
+
+#[test]
+fn who_insists_on_the_end_gets_no_further_finally_step() {
+    let steps = steps(&["a", "last_a", "last_b"]);
+    let mut killed = Killed::new(plan_with(steps, 1, policy(OnFailure::Stop), Vec::new()));
+    let place = wf::machine::Place::of(&super::world::name("a"));
+    killed.feed(ended(
+        wf::machine::Attempt { place, attempt: 1 },
+        Exit::Done,
+    ));
+    assert_eq!(words(&killed.cancel()), [""; 0]);
+    let before = killed.events.len();
+    assert_eq!(words(&killed.cancel()), ["kill"]);
+    let told = format!("{:?}", &killed.events[before..]);
+    assert!(
+        told.contains("last_b") && told.contains("Cancelled"),
+        "{told}"
+    );
+}

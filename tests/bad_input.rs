@@ -157,3 +157,47 @@ pub fn files(dir: &std::path::Path) -> Vec<(std::path::PathBuf, u64)> {
         })
         .collect()
 }
+
+#[test]
+fn a_used_plan_that_a_link_takes_out_of_the_workspace_is_not_shown() {
+    let (sandbox, outside) = (Sandbox::new(), Sandbox::new());
+    outside.file("plan.md", "---\nkind: private words\n---\n");
+    std::os::unix::fs::symlink(outside.at("plan.md"), sandbox.at("inner.md")).unwrap();
+    sandbox.file(
+        "outer.md",
+        "---\nkind: plan\nid: outer\nsteps:\n  - {id: a, uses: inner.md}\n---\n",
+    );
+    let did = sandbox.wf(&["check", "outer.md"]).exits(3);
+    let did = did.says("a link leads it out of the workspace");
+    assert!(!did.all().contains("private words"), "{}", did.all());
+    sandbox.wf(&["check", "inner.md"]).says("private words");
+}
+
+#[test]
+fn a_parameter_file_without_end_is_refused() {
+    let sandbox = Sandbox::new();
+    sandbox.file(
+        "p.md",
+        "---\nkind: plan\nid: p\nsteps:\n  - {id: a, run: \"true\"}\n---\n",
+    );
+    sandbox
+        .wf(&["run", "p.md", "--params", "/dev/zero"])
+        .exits(2)
+        .says("larger than 16 MiB");
+}
+
+#[test]
+fn a_secret_in_a_pipe_holds_nothing_up() {
+    let sandbox = Sandbox::new();
+    sandbox.file(
+        "p.md",
+        "---\nkind: plan\nid: p\nsecrets:\n  T: {from: file, path: pipe}\nsteps:\n  - {id: a, \
+         run: \"true\", env: {T: \"{{ secrets.T }}\"}}\n---\n",
+    );
+    let (at, mode) = (sandbox.at("pipe"), rustix::fs::Mode::RWXU);
+    rustix::fs::mknodat(rustix::fs::CWD, &at, rustix::fs::FileType::Fifo, mode, 0).unwrap();
+    sandbox
+        .wf(&["run", "p.md"])
+        .exits(1)
+        .says("it is not a file");
+}

@@ -123,3 +123,46 @@ fn an_interrupt_cancels_and_cleans_up() {
         "finally steps run after a cancellation"
     );
 }
+
+#[test]
+fn a_cancelled_nested_run_cleans_up_after_its_engine_died() {
+    let sandbox = Sandbox::new();
+    let inner = "---\nkind: plan\nid: inner\npolicy: {grace: 20s}\nsteps:\n  - id: a\n    run: |\n\
+                 \x20     trap 'touch asked' TERM\n      touch on\n\
+                 \x20     for i in 1 2 3 4 5 6; do sleep 0.5 || :; done\n\
+                 finally:\n  - {id: tidy, run: \"touch tidied\"}\n---\n";
+    let outer = "---\nkind: plan\nid: outer\nsteps:\n  - {id: all, uses: inner.md}\n---\n";
+    sandbox.file("inner.md", inner).file("outer.md", outer);
+    let mut child = sandbox.start(&["run", "outer.md"]);
+    until("the step runs", || sandbox.at("on").exists());
+    let pid = rustix::process::Pid::from_raw(i32::try_from(child.id()).unwrap()).unwrap();
+    rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
+    until("the step is asked to end", || sandbox.at("asked").exists());
+    child.kill().unwrap();
+    child.wait().unwrap();
+    sandbox.wf(&["resume", "--last"]).exits(130);
+    assert!(sandbox.at("tidied").exists(), "nobody insisted on the end");
+}
+
+#[test]
+fn a_state_that_cannot_be_written_ends_the_run_and_its_processes() {
+    let sandbox = Sandbox::new();
+    let plan = "---\nkind: plan\nid: full\nsteps:\n  - {id: slow, run: \"echo $$ > pid; exec sleep 60\"}\n\
+                \x20 - id: many\n    for_each: [1, 2, 3, 4, 5, 6, 7, 8, 9, 10]\n    max_parallel: 1\n\
+                \x20   outputs: {text: {type: string}}\n\
+                \x20   run: printf 'text=%060000d' 0 >> \"$WF_OUTPUT\"\n---\n";
+    sandbox.file("full.md", plan);
+    sandbox.wf(&["check", "full.md"]).exits(0);
+    let mut limited = sandbox.program("sh");
+    let limit = "trap '' XFSZ; ulimit -f 800; exec \"$0\" run full.md";
+    limited.args(["-c", limit, env!("CARGO_BIN_EXE_wf")]);
+    let output = limited.output().unwrap();
+    let told = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(6), "{told}");
+    let pid: i32 = sandbox.read("pid").trim().parse().unwrap();
+    let pid = rustix::process::Pid::from_raw(pid).unwrap();
+    until("the other step is gone", || {
+        rustix::process::test_kill_process(pid).is_err()
+    });
+    sandbox.wf(&["show", "--last"]).exits(0).says("interrupted");
+}

@@ -1,5 +1,5 @@
 use std::collections::BTreeSet;
-use std::io::BufRead;
+use std::io::{BufRead, Read};
 use std::path::PathBuf;
 
 use clap::Args;
@@ -11,6 +11,9 @@ use crate::report::{BOLD, DIM, paint};
 
 /// How often a value is asked for before the command gives up.
 const TRIES: usize = 3;
+
+/// The largest file of parameters, in bytes.
+const LARGEST: u64 = 16 * 1024 * 1024;
 
 /// The parameters of a plan, as given.
 #[derive(Args, Clone, Debug, Default)]
@@ -40,7 +43,13 @@ fn file(ui: &Ui, path: &std::path::Path) -> Result<Object, Failure> {
     let path = normal(&ui.env.cwd().join(path));
     let shown = relative(&path, ui.env.cwd());
     let wrong = |why: &str| Failure::new(Exit::Usage, format!("--params {shown}: {why}"));
-    let text = std::fs::read(&path).map_err(|error| wrong(&error.to_string()))?;
+    let mut text = Vec::new();
+    std::fs::File::open(&path)
+        .and_then(|file| file.take(LARGEST + 1).read_to_end(&mut text))
+        .map_err(|error| wrong(&error.to_string()))?;
+    if text.len() as u64 > LARGEST {
+        return Err(wrong(&format!("it is larger than {} MiB", LARGEST >> 20)));
+    }
     match serde_json::from_slice(&text) {
         Ok(Value::Object(given)) => Ok(given),
         Ok(_) => Err(wrong("it is not a JSON object")),

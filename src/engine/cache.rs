@@ -125,9 +125,27 @@ fn rendered(work: &Work, known: &Known<'_>) -> Result<Value, crate::expr::EvalEr
                 .as_ref()
                 .map(|body| body.render(known))
                 .transpose()?;
-            json!({ "method": http.method, "url": http.url.render(known)?, "body": body })
+            let headers: Result<Vec<_>, _> = (http.headers.iter())
+                .map(|(name, value)| Ok(json!([name, value.render(known)?])))
+                .collect();
+            json!({
+                "method": http.method,
+                "url": http.url.render(known)?,
+                "headers": headers?,
+                "body": body,
+                "expect": http.expect,
+                "outputs": http.outputs,
+            })
         }
-        Work::Uses(_) | Work::Wait(_) => Value::Null,
+        Work::Uses(uses) => {
+            let with: Result<Vec<_>, _> = (uses.with.iter())
+                .map(|(name, value)| Ok(json!([name, value.value(known)?])))
+                .collect();
+            // All that the plan says and uses, without a form that anything else reads.
+            let plan = Digest::of(format!("{:?}", uses.plan).as_bytes());
+            json!({ "uses": uses.path, "plan": plan, "with": with? })
+        }
+        Work::Wait(_) => Value::Null,
     })
 }
 

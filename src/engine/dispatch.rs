@@ -59,6 +59,12 @@ impl Dispatcher {
         new: Option<NewRun>,
         end: Option<Finished>,
     ) -> Self {
+        // Who was told before the engine died need not be told again.
+        let told = match machine.told_to_end() {
+            None => Stop::No,
+            Some(false) => Stop::Gently,
+            Some(true) => Stop::AtOnce,
+        };
         Self {
             now: run.session.clock.now(),
             run,
@@ -69,7 +75,7 @@ impl Dispatcher {
             lockers: BTreeMap::new(),
             undurable: VecDeque::new(),
             new,
-            told: Stop::No,
+            told,
             end,
         }
     }

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
+use std::time::Duration;
 
 use serde_json::Value;
 use tokio::sync::watch;
@@ -31,29 +32,34 @@ pub(super) fn run<'a>(
             Ok(params) => params,
             Err(unable) => return Ok(task.ended(unable.into())),
         };
-        let dispatcher = prepare(task, uses, params)?;
+        let (dispatcher, spent) = prepare(task, uses, params)?;
         let (inner, heard) = watch::channel(*stop.borrow());
         let work = dispatcher.work(Vec::new(), heard);
-        let (finished, timed_out) = limited(work, step, stop, &inner).await;
-        Ok(ended(task, finished?, timed_out))
+        let left = step.timeout.map(|limit| limit.saturating_sub(spent));
+        let (finished, timed_out) = limited(work, left, stop.clone(), &inner).await;
+        // Only a limit ends a run that nobody told to end: this one's, or that of an engine that
+        // died before it could say so.
+        let finished = finished?;
+        let unasked = finished.outcome == Outcome::Cancelled && *stop.borrow() == Stop::No;
+        Ok(ended(task, finished, timed_out || unasked))
     })
 }
 
 /// Works on a nested run; passes on what it is told, and tells it to end when its time is up.
 async fn limited(
     work: impl Future<Output = Result<Finished, EngineError>>,
-    step: &Step,
+    left: Option<Duration>,
     mut stop: watch::Receiver<Stop>,
     inner: &watch::Sender<Stop>,
 ) -> (Result<Finished, EngineError>, bool) {
     let mut work = std::pin::pin!(work);
-    let mut limit = std::pin::pin!(tokio::time::sleep(step.timeout.unwrap_or_default()));
+    let mut limit = std::pin::pin!(tokio::time::sleep(left.unwrap_or_default()));
     let mut timed_out = false;
     let mut listening = true;
     loop {
         tokio::select! {
             finished = &mut work => return (finished, timed_out),
-            () = &mut limit, if step.timeout.is_some() && !timed_out => {
+            () = &mut limit, if left.is_some() && !timed_out => {
                 timed_out = true;
                 inner.send_modify(|degree| *degree = (*degree).max(Stop::Gently));
             }
@@ -86,7 +92,12 @@ fn params(task: &Task, uses: &Uses) -> Result<Object, Unable> {
         .map_err(|bad| Unable::logical(format!("{}: {}", uses.path, bad.problems.join("; "))))
 }
 
-fn prepare(task: &Task, uses: &Uses, params: Object) -> Result<Dispatcher, EngineError> {
+/// The nested run, ready to be worked on, and how long it has been under way.
+fn prepare(
+    task: &Task,
+    uses: &Uses,
+    params: Object,
+) -> Result<(Dispatcher, Duration), EngineError> {
     let outer = &task.run;
     let session = Arc::clone(&outer.session);
     let id = outer.this.id.child(&task.attempt.to_string());
@@ -106,6 +117,8 @@ fn prepare(task: &Task, uses: &Uses, params: Object) -> Result<Dispatcher, Engin
     for (_, event) in &events {
         machine.replay(event)?;
     }
+    let began = events.first().map(|(_, event)| event.at);
+    let spent = began.map_or(Duration::ZERO, |began| session.clock.now().since(began));
     let new = events.is_empty().then(|| NewRun {
         plan: uses.plan.id().clone(),
         path: uses.path.clone(),
@@ -118,12 +131,8 @@ fn prepare(task: &Task, uses: &Uses, params: Object) -> Result<Dispatcher, Engin
     });
     let dir = session.store.folder().create_run(&id)?;
     let run = Ongoing::new(session, this, Arc::clone(&uses.plan), params, dir);
-    Ok(Dispatcher::new(
-        run,
-        machine,
-        new,
-        super::dispatch::recorded_end(&id, &events),
-    ))
+    let end = super::dispatch::recorded_end(&id, &events);
+    Ok((Dispatcher::new(run, machine, new, end), spent))
 }
 
 fn ended(task: &Task, finished: Finished, timed_out: bool) -> Ended {

@@ -62,7 +62,11 @@ impl Task {
         step: &Step,
         stop: watch::Receiver<Stop>,
     ) -> Result<Ended, Unable> {
-        let secrets = self.secrets(step).await?;
+        // A program that prints a secret may take its time.
+        let secrets = tokio::select! {
+            found = self.secrets(step) => found?,
+            () = told_to_end(stop.clone()) => return Ok(self.ended(Exit::Cancelled)),
+        };
         let log = log::Target {
             path: log::path(&self.run.dir, &self.attempt),
             limit: self.run.session.log_limit,
@@ -202,6 +206,12 @@ impl Task {
                 .observe(|observer| observer.output(&run.this, &attempt, stream, bytes));
         };
         wants.then(|| Box::new(show) as OnOutput)
+    }
+}
+
+async fn told_to_end(mut stop: watch::Receiver<Stop>) {
+    if stop.wait_for(|stop| *stop != Stop::No).await.is_err() {
+        std::future::pending::<()>().await;
     }
 }
 

@@ -74,15 +74,16 @@ pub async fn run(job: Job, stop: watch::Receiver<Stop>, on_output: Option<OnOutp
         let _ = std::fs::remove_file(&job.output);
         Ok(Object::new())
     };
-    conclude(exit, given, writer, &path)
+    conclude(exit, given, writer, (&path, &mask))
 }
 
-/// Ends the log and puts together how the work ended.
+/// Ends the log and puts together how the work ended. A reason may quote what the world said, so
+/// it is masked.
 pub(super) fn conclude(
     exit: Exit,
     outputs: Result<Object, Unable>,
     writer: log::Writer,
-    path: &Path,
+    (path, mask): (&Path, &Mask),
 ) -> Finished {
     let written = writer.finish();
     let logged = *written.as_ref().unwrap_or(&0);
@@ -90,6 +91,13 @@ pub(super) fn conclude(
         (exit, _, _) if !exit.is_success() => (exit, Object::new()),
         (_, Err(unable), _) | (_, _, Err(unable)) => (unable.into(), Object::new()),
         (exit, Ok(outputs), Ok(_)) => (exit, outputs),
+    };
+    let exit = match exit {
+        Exit::Unable { why, class } => Exit::Unable {
+            why: mask.text(&why).into_owned(),
+            class,
+        },
+        exit => exit,
     };
     let tail = if exit.is_success() || logged == 0 {
         String::new()

@@ -2,11 +2,13 @@
 
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::io::Read as _;
+use std::io::{self, Read as _};
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use rustix::fs::OFlags;
 use tokio::sync::{Mutex, watch};
 
 use super::head::Head;
@@ -148,7 +150,20 @@ fn of_variable(host: &Host, name: &str) -> Result<Vec<u8>, String> {
 fn of_file(path: &Path) -> Result<Vec<u8>, String> {
     let unable = |error| format!("cannot read {}: {error}", path.display());
     let mut bytes = Vec::new();
-    File::open(path)
+    // Without waiting: a pipe would hold the engine up until somebody writes to it.
+    let opened = File::options()
+        .read(true)
+        .custom_flags(OFlags::NONBLOCK.bits().cast_signed())
+        .open(path);
+    let regular = |file: File| {
+        if file.metadata()?.is_file() {
+            Ok(file)
+        } else {
+            Err(io::Error::other("it is not a file"))
+        }
+    };
+    opened
+        .and_then(regular)
         .and_then(|file| file.take(LONGEST as u64 + 1).read_to_end(&mut bytes))
         .map_err(unable)?;
     Ok(bytes)

@@ -2,15 +2,12 @@
 
 use std::sync::Arc;
 
-use serde_json::Value;
-
 use super::end::Final;
 use super::scope::{self, View};
-use super::state::{self, Doing, Live, Offer, Spot};
-use super::{Effect, Fact, Item, Machine, Phase, StepState, Timer};
-use crate::digest::Digest;
+use super::state::{self, Doing, Live, Spot};
+use super::{Effect, Fact, Machine, Phase, StepState, Timer};
 use crate::expr::Expr;
-use crate::model::{Class, Fan, Object, OnFailure, StepIx, Wait, Work};
+use crate::model::{Class, Object, OnFailure, StepIx, Wait, Work};
 use crate::time::Moment;
 
 impl Machine {
@@ -74,77 +71,8 @@ impl Machine {
         self.unfold(spot, &declared.fan);
     }
 
-    /// Puts a step, or the items it is repeated over, into the queue.
-    fn unfold(&mut self, spot: Spot, fan: &Fan) {
-        let values = match fan {
-            Fan::Once => {
-                self.queue_timer(spot);
-                let plan = Arc::clone(&self.plan);
-                return self.state.enqueue(&plan, spot);
-            }
-            Fan::List(values) => values.clone(),
-            Fan::Matrix(rows) => rows.iter().cloned().map(Value::Object).collect(),
-            Fan::Each(expr) => {
-                let view = View {
-                    plan: &self.plan,
-                    state: &self.state,
-                    spot: Some(spot),
-                };
-                match expr.eval(&view) {
-                    Ok(Value::Array(values)) => values,
-                    Ok(other) => {
-                        let why =
-                            format!("`for_each: {}` gives {other}, not a list", expr.source());
-                        return self.unable(spot, &why);
-                    }
-                    Err(error) => return self.unable(spot, &error.to_string()),
-                }
-            }
-        };
-        let step = self.plan.step(spot.ix()).id.clone();
-        self.emit(Fact::StepExpanded {
-            step,
-            items: keyed(values),
-        });
-        let count = self
-            .state
-            .slot(spot.step)
-            .many
-            .as_ref()
-            .map_or(0, |many| many.slots.len());
-        for item in 0..u32::try_from(count).unwrap_or(u32::MAX) {
-            let item = Some(item);
-            self.queue_timer(Spot { item, ..spot });
-        }
-        self.take_offers(spot.step);
-        self.settle(spot.step);
-    }
-
-    /// Ends the items of a step whose results were taken over from an earlier run.
-    fn take_offers(&mut self, step: u32) {
-        let Some(many) = &self.state.slot(step).many else {
-            return;
-        };
-        let keys = (0_u32..).zip(many.items.iter().map(|item| item.key.clone()));
-        let taken: Vec<(u32, Offer)> = keys
-            .filter_map(|(item, key)| Some((item, self.state.offers.get(&(step, key))?.clone())))
-            .collect();
-        for (item, offer) in taken {
-            let item = Some(item);
-            self.emit(Fact::StepEnded {
-                place: state::place(&self.plan, Spot { step, item }),
-                state: StepState::Succeeded,
-                standing: offer.standing,
-                why: format!("kept from run {}", offer.from.short()),
-                class: None,
-                tolerated: false,
-                cached: None,
-                outputs: offer.outputs,
-            });
-        }
-    }
-
-    fn queue_timer(&mut self, spot: Spot) {
+    /// Ends the wait of a place for its turn, when that takes too long.
+    pub(super) fn queue_timer(&mut self, spot: Spot) {
         if let Some(limit) = self.plan.step(spot.ix()).queue_timeout {
             let timer = Timer::Queue(state::place(&self.plan, spot));
             self.turn.effects.push(Effect::Wake {
@@ -247,7 +175,7 @@ impl Machine {
     }
 
     /// Ends a place that cannot even begin.
-    fn unable(&mut self, spot: Spot, why: &str) {
+    pub(super) fn unable(&mut self, spot: Spot, why: &str) {
         let standing = super::Standing::Unchecked;
         self.finish(spot, Final::bad(standing, Some(Class::Logical), why.into()));
     }
@@ -373,43 +301,4 @@ fn wait_end(work: &Work, timeout: Option<std::time::Duration>, now: Moment) -> O
         _ => return None,
     };
     Some(timeout.map_or(over, |limit| over.min(now.after(limit))))
-}
-
-/// Gives each item a key that stays the same when the list changes around it; repeated values
-/// are numbered.
-fn keyed(values: Vec<Value>) -> Vec<Item> {
-    let mut seen = std::collections::BTreeMap::<String, u32>::new();
-    let mut items = Vec::with_capacity(values.len());
-    for value in values {
-        let base = readable(&value)
-            .filter(|key| (1..=64).contains(&key.len()))
-            .unwrap_or_else(|| Digest::of(value.to_string().as_bytes()).short());
-        let times = seen.entry(base.clone()).or_default();
-        *times += 1;
-        let key = if *times == 1 {
-            base
-        } else {
-            format!("{base}~{times}")
-        };
-        items.push(Item { key, value });
-    }
-    items
-}
-
-/// A key that people can read: a plain value as it is, an object of plain values as `a=1,b=2`.
-fn readable(value: &Value) -> Option<String> {
-    match value {
-        Value::String(text) => Some(text.clone()),
-        Value::Number(number) => Some(number.to_string()),
-        Value::Bool(yes) => Some(yes.to_string()),
-        Value::Object(fields) => {
-            let pair = |(name, value): (&String, &Value)| match value {
-                Value::Object(_) | Value::Array(_) => None,
-                plain => Some(format!("{name}={}", readable(plain)?)),
-            };
-            let pairs: Option<Vec<String>> = fields.iter().map(pair).collect();
-            pairs.map(|pairs| pairs.join(","))
-        }
-        Value::Null | Value::Array(_) => None,
-    }
 }

@@ -1,5 +1,6 @@
 //! The fold: what each fact does to the state. Decides nothing.
 
+use super::ends::End;
 use super::state::{self, Cancelled, Doing, Gave, ItemSlot, Live, Many, Offer, Spot, State};
 use super::{Attempt, Cached, Exit, Fact, Item, Phase, Place, Standing, StepState, Verdict};
 use crate::model::{Object, Plan, Work};
@@ -253,6 +254,8 @@ impl State {
         }
         if let Some(slot) = self.place_mut(spot) {
             slot.attempts = attempt.attempt;
+            // What an attempt before this one gave was not confirmed.
+            slot.result = None;
         }
         self.show(spot, StepState::Running);
     }
@@ -296,93 +299,6 @@ impl State {
         };
     }
 
-    fn end(&mut self, plan: &Plan, spot: Spot, end: End, outputs: &Object) {
-        self.locked.remove(&spot);
-        if spot.item.is_some() {
-            self.end_item(plan, spot, end);
-        } else {
-            self.end_step(plan, spot.step, end, outputs);
-        }
-    }
-
-    fn end_item(&mut self, plan: &Plan, spot: Spot, end: End) {
-        if let Some(slot) = self.place_mut(spot) {
-            slot.ended = Some(end.state);
-            slot.standing = end.standing;
-        }
-        let limited = plan.step(spot.ix()).max_parallel.is_some();
-        let Some(many) = self.slot_mut(spot.step).many.as_mut() else {
-            return;
-        };
-        many.open = many.open.saturating_sub(1);
-        while many
-            .slots
-            .get(many.next as usize)
-            .is_some_and(|slot| slot.ended.is_some())
-        {
-            many.next += 1;
-        }
-        if limited && (many.next as usize) < many.slots.len() {
-            let item = Some(many.next);
-            many.next += 1;
-            self.enqueue(
-                plan,
-                Spot {
-                    step: spot.step,
-                    item,
-                },
-            );
-        }
-    }
-
-    fn end_step(&mut self, plan: &Plan, step: u32, end: End, outputs: &Object) {
-        self.due.remove(&step);
-        let slot = self.slot_mut(step);
-        slot.state = end.state;
-        slot.standing = end.standing;
-        slot.tolerated = end.tolerated;
-        let given = match slot.once.result.as_ref() {
-            Some(gave) if outputs.is_empty() => gave.outputs.clone(),
-            _ => outputs.clone(),
-        };
-        if end.state == StepState::Succeeded || slot.many.is_some() {
-            slot.outputs = (!given.is_empty()).then(|| Box::new(given));
-        }
-        self.count(step, end);
-        if plan.is_finally(crate::model::StepIx(step)) {
-            let next = step + 1;
-            if (next as usize) < self.steps.len() {
-                self.due.insert(next);
-            }
-            return;
-        }
-        self.open = self.open.saturating_sub(1);
-        let well = end.state == StepState::Succeeded || end.tolerated;
-        for dependent in plan.dependents(crate::model::StepIx(step)) {
-            let slot = self.slot_mut(dependent.0);
-            slot.waiting = slot.waiting.saturating_sub(1);
-            if !well && slot.blocker.is_none() {
-                slot.blocker = Some(step);
-            }
-            if slot.waiting == 0 && slot.state == StepState::Pending {
-                self.due.insert(dependent.0);
-            }
-        }
-    }
-
-    fn count(&mut self, step: u32, end: End) {
-        match (end.state, end.standing) {
-            (StepState::Succeeded, Standing::Verified) => self.tally.verified += 1,
-            (StepState::Succeeded, _) => self.tally.reported += 1,
-            (StepState::Failed, _) => self.tally.failed += 1,
-            (StepState::Skipped, _) => self.tally.skipped += 1,
-            _ => self.tally.cancelled += 1,
-        }
-        if end.state == StepState::Failed && !end.tolerated && self.failed.is_none() {
-            self.failed = Some(step);
-        }
-    }
-
     fn enter(&mut self, plan: &Plan, phase: Phase) {
         self.phase = phase;
         let first = plan.parts().main;
@@ -400,14 +316,6 @@ impl Gave {
             cached: Some(found.key),
         }
     }
-}
-
-/// How a place ended.
-#[derive(Clone, Copy)]
-struct End {
-    state: StepState,
-    standing: Standing,
-    tolerated: bool,
 }
 
 /// Whether the work of a step takes up room: waiting takes none.

@@ -13,7 +13,8 @@ use crate::model::{Class, Object, OnError, StepIx, Wait, Work};
 impl Machine {
     /// Decides what follows a failed attempt: another one, or the end of the place.
     pub(super) fn failed(&mut self, spot: Spot, made: u32, exit: &Exit) {
-        if *exit == Exit::Cancelled || self.halting(spot) {
+        // Work that was cancelled though nobody told it to end has failed like any other.
+        if self.halting(spot) {
             return self.finish(spot, Final::cancelled(self.halting_why()));
         }
         let (class, why) = (exit.class(), exit.to_string());
@@ -57,14 +58,6 @@ impl Machine {
             at: due,
         });
         true
-    }
-
-    /// Runs the work after all, when checks did not confirm what the cache held.
-    pub(super) fn start_over(&mut self, spot: Spot) {
-        if let Some(slot) = self.state.place_mut(spot) {
-            slot.result = None;
-        }
-        self.start(spot);
     }
 
     fn seed(&self, attempt: &Attempt) -> u64 {
@@ -271,8 +264,9 @@ impl Machine {
                 .collect(),
         };
         let value = |slot: &state::ItemSlot, name: &str| {
-            slot.result
-                .as_ref()
+            let result = slot.result.as_ref();
+            result
+                .filter(|_| slot.ended == Some(StepState::Succeeded))
                 .and_then(|gave| gave.outputs.get(name).cloned())
                 .unwrap_or(Value::Null)
         };

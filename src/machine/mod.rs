@@ -15,6 +15,7 @@ mod advance;
 mod apply;
 mod effect;
 mod end;
+mod ends;
 mod event;
 mod finish;
 mod input;
@@ -25,6 +26,7 @@ mod state;
 mod subject;
 mod sweep;
 mod turn;
+mod unfold;
 
 pub use effect::{Effect, Timer};
 pub use event::{Event, Fact, Item, Phase, Standing, StepState, Tally, WHY_LIMIT};

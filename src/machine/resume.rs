@@ -17,15 +17,11 @@ impl Machine {
         }
         self.state.locked.clear();
         self.resume_timers();
+        self.resume_locks();
         let live: Vec<Spot> = self.state.live.keys().copied().collect();
         for spot in live {
-            self.resume_live(spot);
-        }
-        let locking: Vec<Spot> = self.state.locking.iter().copied().collect();
-        for spot in locking {
-            if let Some(lock) = self.plan.step(spot.ix()).concurrency.clone() {
-                let place = state::place(&self.plan, spot);
-                self.turn.effects.push(Effect::Lock { place, lock });
+            if !self.state.locking.contains(&spot) {
+                self.resume_live(spot);
             }
         }
         if self.state.phase == Phase::Verify {
@@ -34,6 +30,8 @@ impl Machine {
                 Some(_) => self.after_verify(),
             }
         }
+        // Who was told to end before may not have heard it.
+        self.kill_live(self.state.forced());
         self.advance();
         std::mem::take(&mut self.turn)
     }
@@ -54,9 +52,69 @@ impl Machine {
                 at: *due,
             });
         }
+        self.resume_queue_timers();
     }
 
-    fn resume_live(&mut self, spot: Spot) {
+    /// Since when a place waits for its turn is not recorded: the wait begins anew. Places whose
+    /// step is still to be considered get their timer there.
+    fn resume_queue_timers(&mut self) {
+        let mut waiting: Vec<Spot> = self.state.locking.iter().copied().collect();
+        let live = &self.state.live;
+        for (step, slot) in (0_u32..).zip(&self.state.steps) {
+            let many = slot.many.as_ref().filter(|_| !slot.state.is_final());
+            let slots = many.map_or(&[][..], |many| &many.slots);
+            let spots = (0_u32..).zip(slots).map(|(item, slot)| (Some(item), slot));
+            let untried = spots.filter(|(_, slot)| slot.attempts == 0 && slot.ended.is_none());
+            waiting.extend(untried.map(|(item, _)| Spot { step, item }));
+        }
+        waiting.retain(|spot| !live.contains_key(spot));
+        waiting.sort_unstable();
+        waiting.dedup();
+        for spot in waiting {
+            self.queue_timer(spot);
+        }
+    }
+
+    /// Asks for locks again. What goes on keeps its room while it wants its lock back, so others
+    /// that want the same one queue for room first: else each could wait for what the other has.
+    fn resume_locks(&mut self) {
+        let lock_of = |spot: &Spot| self.plan.step(spot.ix()).concurrency.clone();
+        let live = self.state.live.keys();
+        let back: Vec<Spot> = live
+            .filter(|s| self.wants_lock_back(**s))
+            .copied()
+            .collect();
+        let wanted: Vec<String> = back.iter().filter_map(lock_of).collect();
+        let mut asking = back;
+        let mut later = Vec::new();
+        for spot in std::mem::take(&mut self.state.locking) {
+            let contested = lock_of(&spot).is_some_and(|lock| wanted.contains(&lock));
+            if contested { &mut later } else { &mut asking }.push(spot);
+        }
+        for spot in asking {
+            if let Some(lock) = lock_of(&spot) {
+                let place = state::place(&self.plan, spot);
+                self.turn.effects.push(Effect::Lock { place, lock });
+                self.state.locking.insert(spot);
+            }
+        }
+        let plan = Arc::clone(&self.plan);
+        for spot in later {
+            self.state.enqueue(&plan, spot);
+        }
+    }
+
+    /// Whether what goes on at a place held a lock, which somebody else may hold by now. Processes
+    /// and requests do not go on: another attempt of theirs waits for the lock by itself.
+    fn wants_lock_back(&self, spot: Spot) -> bool {
+        let step = self.plan.step(spot.ix());
+        let checks = (self.state.live.get(&spot)).is_some_and(|live| live.doing == Doing::Checking);
+        let goes_on = checks || matches!(step.work, Work::Uses(_) | Work::Wait(_));
+        step.concurrency.is_some() && goes_on && !self.halting(spot)
+    }
+
+    /// Asks again for what was being done for a place.
+    pub(super) fn resume_live(&mut self, spot: Spot) {
         let plan = Arc::clone(&self.plan);
         let step = plan.step(spot.ix());
         let Some(live) = self.state.live.get(&spot).cloned() else {

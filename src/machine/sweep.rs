@@ -76,8 +76,10 @@ impl Machine {
         }
     }
 
-    fn kill_live(&mut self, force: bool) {
-        if self.state.phase == Phase::Verify && self.state.judged.is_none() {
+    /// Ends what runs and shall not go on.
+    pub(super) fn kill_live(&mut self, force: bool) {
+        let ending = self.state.ending();
+        if ending && self.state.phase == Phase::Verify && self.state.judged.is_none() {
             self.turn.effects.push(Effect::Kill {
                 attempt: None,
                 force,
@@ -93,6 +95,7 @@ impl Machine {
             if !self.halting(spot) {
                 continue;
             }
+            self.stop_waiting(spot);
             let attempt = state::attempt(&self.plan, spot, number);
             let timed = matches!(
                 self.plan.step(spot.ix()).work,
@@ -106,6 +109,16 @@ impl Machine {
                     force,
                 }),
             }
+        }
+    }
+
+    /// Lets what wants its lock back after a resume go on without it: it is about to be ended.
+    fn stop_waiting(&mut self, spot: Spot) {
+        let lock = self.plan.step(spot.ix()).concurrency.clone();
+        if let (Some(lock), true) = (lock, self.state.locking.remove(&spot)) {
+            let place = state::place(&self.plan, spot);
+            self.turn.effects.push(Effect::Unlock { place, lock });
+            self.resume_live(spot);
         }
     }
 

@@ -80,6 +80,12 @@ impl Machine {
         self.state.outcome
     }
 
+    /// Whether the run was told to end, and if so, whether at once.
+    pub fn told_to_end(&self) -> Option<bool> {
+        let cancelled = self.state.cancelled.as_ref();
+        cancelled.map(|cancelled| cancelled.force)
+    }
+
     /// Whether the run has begun.
     pub fn has_begun(&self) -> bool {
         self.state.started.is_some()
@@ -110,6 +116,9 @@ impl Machine {
                     && self.state.locking.remove(&spot)
                 {
                     self.state.locked.insert(spot);
+                    if self.state.live.contains_key(&spot) {
+                        return self.resume_live(spot);
+                    }
                     let plan = Arc::clone(&self.plan);
                     self.state.enqueue(&plan, spot);
                 }
@@ -234,7 +243,8 @@ impl Machine {
                     },
                 );
             }
-            Some(_) if attempt.attempt == 0 => self.start_over(spot),
+            // Checks did not confirm what the cache held: the work runs after all.
+            Some(_) if attempt.attempt == 0 => self.start(spot),
             Some((why, class)) => self.refuted(spot, attempt.attempt, class, why),
         }
     }

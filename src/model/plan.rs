@@ -7,7 +7,6 @@ use crate::expr::Template;
 use crate::name::{EnvName, Name, PlanId};
 
 /// Steps and how we know they worked.
-#[derive(Debug)]
 pub struct Plan {
     parts: Parts,
     index: HashMap<Name, StepIx>,
@@ -110,6 +109,13 @@ pub enum BadPlan {
     /// Steps depend on each other in a circle.
     #[error("step `{0}` depends on itself through others")]
     Cycle(Name),
+}
+
+/// All that a plan says, in a fixed order; the rest of it follows from that.
+impl std::fmt::Debug for Plan {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("Plan").field(&self.parts).finish()
+    }
 }
 
 impl Plan {

@@ -1,7 +1,7 @@
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::{self, Read};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// The largest file that is read, in bytes.
 pub const MAX_FILE: u64 = 64 * 1024 * 1024;
@@ -10,6 +10,9 @@ pub const MAX_FILE: u64 = 64 * 1024 * 1024;
 pub trait Files {
     /// The content of a file.
     fn read(&self, path: &str) -> Result<Vec<u8>, Unreadable>;
+
+    /// Whether links lead a path out of the workspace.
+    fn leads_out(&self, path: &str) -> bool;
 }
 
 /// Why a file cannot be read.
@@ -67,12 +70,25 @@ impl Files for Disk {
             .map_err(|error| refused(&error))?;
         bounded(bytes)
     }
+
+    /// What cannot be followed leads nowhere, as reading it tells.
+    fn leads_out(&self, path: &str) -> bool {
+        let real = |path: &Path| fs::canonicalize(path).ok();
+        match (real(&self.root), real(&self.root.join(path))) {
+            (Some(root), Some(file)) => !file.starts_with(root),
+            _ => false,
+        }
+    }
 }
 
 impl Files for Memory {
     fn read(&self, path: &str) -> Result<Vec<u8>, Unreadable> {
         let bytes = self.0.get(path).ok_or(Unreadable::Missing)?;
         bounded(bytes.clone())
+    }
+
+    fn leads_out(&self, _: &str) -> bool {
+        false
     }
 }
 
@@ -124,6 +140,14 @@ mod tests {
             ("big", "the file is larger than 64 MiB"),
         ] {
             assert_eq!(disk.read(path).unwrap_err().to_string(), answer, "{path}");
+        }
+        for (link, to, out) in [
+            ("in", "file", false),
+            ("out", "..", true),
+            ("off", "no", false),
+        ] {
+            std::os::unix::fs::symlink(to, dir.path().join(link)).unwrap();
+            assert_eq!(disk.leads_out(link), out, "{link}");
         }
         let devices = Disk::new("/dev");
         assert!(devices.read("zero").is_err());

@@ -104,6 +104,10 @@ impl Loader<'_> {
                 "plans are nested more than {MAX_USES} deep"
             )));
         }
+        // A plan is named by a person, but what it uses is named by a file.
+        if self.files.leads_out(&path) {
+            return Err(refuse("a link leads it out of the workspace"));
+        }
         let read = self.read(&path);
         let next = read.map_err(|refusal| refuse(&refusal.message))?;
         self.follow(next);

@@ -69,7 +69,14 @@ pub(super) fn event(
         Fact::StepKept { .. } => change.step_kept(&event.fact),
         Fact::StepExpanded { step, items } => change.step_expanded(step, items),
         Fact::LockAwaited { place, .. } => change.step_waits(place, ""),
-        Fact::CacheHit { place, found } => change.cache_hit(place, &found.outputs),
+        Fact::CacheHit { place, found } => {
+            change.cache_hit(place, &found.outputs)?;
+            let attempt = Attempt {
+                place: place.clone(),
+                attempt: 0,
+            };
+            change.artifacts(&attempt, &found.artifacts)
+        }
         Fact::AttemptStarted(attempt) => change.attempt_started(attempt),
         Fact::AttemptEnded {
             attempt,
@@ -268,6 +275,17 @@ impl<'a> Change<'a> {
     }
 
     fn judged(&self, attempt: Option<&Attempt>, verdict: &Verdict) -> rusqlite::Result<()> {
+        if let Some(attempt) = attempt.filter(|attempt| attempt.attempt == 0 && !verdict.passed()) {
+            // What the cache held is not believed, so nothing of it is this run's.
+            self.execute(
+                "DELETE FROM artifacts WHERE run = ?1 AND step = ?2 AND item = ?3 AND attempt = 0",
+                (
+                    self.run,
+                    attempt.place.step.as_str(),
+                    ItemColumn(attempt.place.item),
+                ),
+            )?;
+        }
         self.execute(
             "INSERT INTO checks (run, n, step, item, attempt, at, verdict)
              VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",

@@ -1,5 +1,6 @@
 //! The core, driven by a seeded world.
 
+mod going_on;
 mod laws;
 mod more_rules;
 mod play;

@@ -177,3 +177,32 @@ fn retries_wait_longer_each_time_and_only_for_their_classes() {
         ]
     );
 }
+
+#[test]
+fn the_first_dependency_that_failed_is_named_and_the_stop_told_once() {
+    let told = play(&["a", "b", "c < a b"], OnFailure::Continue, |_| {})
+        .fails("a", 1)
+        .fails("b", 1)
+        .told();
+    assert!(told.contains(&"c skipped unchecked: its dependency `a` failed".into()));
+    let told = play(&["a", "b", "later < a b"], OnFailure::Stop, |steps| {
+        steps[2].when = Some(expr("always()"));
+        steps[2].on_error = OnError::Continue;
+    })
+    .fails("a", 1)
+    .fails("b", 1)
+    .told();
+    assert_eq!(
+        told.last().unwrap(),
+        "run failed unchecked: step `a` failed"
+    );
+}
+
+#[test]
+fn a_run_in_which_nothing_ran_is_not_verified() {
+    let told = play(&["a"], OnFailure::Stop, |steps| {
+        steps[0].when = Some(expr("params.region == 'us'"));
+    })
+    .told();
+    assert_eq!(told.last().unwrap(), "run succeeded reported");
+}

@@ -67,20 +67,14 @@ impl Client {
             () = told_to_end(&mut stop) => Err(Exit::Cancelled),
             () = wait_until(until) => Err(Exit::TimedOut),
         };
-        match ended {
+        let (exit, outputs) = match ended {
             Ok(body) => {
                 let outputs = job::read(&job.ask.outputs, &job.outputs, &body, &mask);
-                conclude(Exit::Done, outputs, writer, &path)
+                (Exit::Done, outputs)
             }
-            Err(Exit::Unable { why, class }) => {
-                let exit = Exit::Unable {
-                    why: mask.text(&why).into_owned(),
-                    class,
-                };
-                conclude(exit, Ok(Object::new()), writer, &path)
-            }
-            Err(exit) => conclude(exit, Ok(Object::new()), writer, &path),
-        }
+            Err(exit) => (exit, Ok(Object::new())),
+        };
+        conclude(exit, outputs, writer, (&path, &mask))
     }
 
     /// Sends the request; gives the body of the answer, if outputs are to be read from it.

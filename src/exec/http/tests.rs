@@ -185,6 +185,14 @@ async fn outputs_must_be_there() {
 }
 
 #[tokio::test]
+async fn a_reason_quotes_no_secret() {
+    let (port, _) = serve(|_| reply("200 OK", "", r#"{"data":{"rows":"hunter22"}}"#));
+    let (_, why) = fails(wants_rows, &format!("http://127.0.0.1:{port}/")).await;
+    assert!(why.contains("output `rows`"), "{why}");
+    assert!(!why.contains("hunter22"), "{why}");
+}
+
+#[tokio::test]
 async fn time_and_cancellation_end_a_request() {
     let (port, _) = serve(|_| {
         std::thread::sleep(Duration::from_millis(500));

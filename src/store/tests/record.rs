@@ -5,14 +5,17 @@ use rusqlite::Connection;
 use serde_json::json;
 
 use super::super::fixture::{
-    NOW, first, name, new_run, next, object, open, run_id, started, story, stranger,
+    NOW, attempt, first, name, new_run, next, object, open, run_id, started, story, stranger,
+    verdict,
 };
 use super::super::rebuild::PROJECTIONS;
 use super::super::{
     CacheEntry, CacheLookup, FindError, KeptFile, Reader, RunFilter, RunState, StoreError,
 };
 use crate::digest::Digest;
-use crate::machine::{Exit, Outcome, Place, Standing, StepState};
+use crate::machine::{
+    Artifact, Cached, Exit, Fact, Outcome, Place, Ruling, Standing, StepState, Verdict,
+};
 use crate::name::PlanId;
 
 #[test]
@@ -88,6 +91,47 @@ fn steps_attempts_checks_and_artifacts_are_shown() {
         reader.artifacts(&run).unwrap()[0].artifact.path,
         "out/report.csv"
     );
+}
+
+#[test]
+fn what_the_cache_held_is_shown_until_a_check_refutes_it() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = open(dir.path());
+    let run = run_id(1);
+    let artifact = Artifact {
+        path: "out.txt".into(),
+        digest: Digest::of(b"out"),
+        size: 3,
+    };
+    let hit = Fact::CacheHit {
+        place: Place::of(&name("build")),
+        found: Cached {
+            key: Digest::of(b"key"),
+            from: run_id(2),
+            outputs: object(json!({})),
+            artifacts: vec![artifact.clone()],
+        },
+    };
+    let facts = vec![hit];
+    store
+        .append(first(&run, new_run("report"), facts))
+        .wait()
+        .unwrap();
+    let reader = store.reader().unwrap();
+    let shown = reader.artifacts(&run).unwrap();
+    assert_eq!((shown[0].attempt, &shown[0].artifact), (0, &artifact));
+
+    for (ruling, left) in [(Ruling::Pass, 1), (Ruling::Fail, 0)] {
+        let judged = Fact::CriterionJudged {
+            attempt: Some(attempt("build", None, 0)),
+            verdict: Verdict {
+                ruling,
+                ..verdict("good")
+            },
+        };
+        store.append(next(&run, vec![judged])).wait().unwrap();
+        assert_eq!(reader.artifacts(&run).unwrap().len(), left, "{ruling:?}");
+    }
 }
 
 #[test]

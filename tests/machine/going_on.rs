@@ -1,0 +1,249 @@
+//! What a resume asks for: locks, ends and times that were under way.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::json;
+use wf::expr::Template;
+use wf::machine::{Effect, Event, Exit, Happening, Input, Machine, Timer};
+use wf::model::{Fan, Object, OnFailure, Plan, Policy, Step, Wait, Work};
+use wf::time::Moment;
+
+use super::play::{output, play, policy, steps};
+use super::world::{check, ended, plan_with, run_id};
+
+/// A run that is played by hand, and killed.
+struct Killed {
+    plan: Arc<Plan>,
+    machine: Machine,
+    events: Vec<Event>,
+}
+
+impl Killed {
+    fn new(plan: Arc<Plan>) -> Self {
+        let mut killed = Self {
+            machine: Machine::new(plan.clone(), run_id(), Object::new()),
+            plan,
+            events: Vec::new(),
+        };
+        killed.feed(Happening::Begin { kept: Vec::new() });
+        killed
+    }
+
+    fn feed(&mut self, what: Happening) -> Vec<Effect> {
+        let at = Moment::from_millis(0);
+        let turn = self.machine.turn(Input { at, what });
+        self.events.extend(turn.events);
+        turn.effects
+    }
+
+    fn cancel(&mut self) -> Vec<Effect> {
+        self.feed(Happening::Cancel { why: "so".into() })
+    }
+
+    fn resume(&mut self) -> Vec<Effect> {
+        self.machine = Machine::new(self.plan.clone(), run_id(), Object::new());
+        let events = &self.events;
+        for event in events {
+            self.machine.replay(event).unwrap();
+        }
+        self.machine.resume(Moment::from_millis(0)).effects
+    }
+}
+
+fn single(change: impl FnOnce(&mut Step)) -> Arc<Plan> {
+    let mut steps = steps(&["a"]);
+    change(&mut steps[0]);
+    plan_with(steps, 1, policy(OnFailure::Stop), Vec::new())
+}
+
+/// The names of effects, a word each.
+fn words(effects: &[Effect]) -> Vec<String> {
+    let word = |effect: &Effect| {
+        let text = serde_json::to_value(effect).unwrap();
+        text["effect"].as_str().unwrap().to_owned()
+    };
+    effects.iter().map(word).collect()
+}
+
+#[test]
+fn what_was_told_to_end_is_told_again() {
+    for (force, what) in [(false, 1), (true, 2)] {
+        let mut killed = Killed::new(single(|_| {}));
+        (0..what).for_each(|_| drop(killed.cancel()));
+        let effects = killed.resume();
+        assert_eq!(words(&effects), ["watch", "kill"]);
+        assert!(matches!(effects[1], Effect::Kill { force: told, .. } if told == force));
+        assert_eq!(killed.machine.told_to_end(), Some(force));
+    }
+    let mut untold = Killed::new(single(|_| {}));
+    assert_eq!(words(&untold.resume()), ["watch"]);
+    assert_eq!(untold.machine.told_to_end(), None);
+}
+
+#[test]
+fn checks_of_a_plan_that_was_told_to_end_are_ended_too() {
+    let steps = steps(&["a"]);
+    let verify = vec![check("good")];
+    let mut killed = Killed::new(plan_with(steps, 1, policy(OnFailure::Stop), verify));
+    let attempt = wf::machine::Attempt {
+        place: wf::machine::Place::of(&super::world::name("a")),
+        attempt: 1,
+    };
+    assert_eq!(words(&killed.feed(ended(attempt, Exit::Done))), ["check"]);
+    assert_eq!(words(&killed.resume()), ["check"]);
+    assert_eq!(words(&killed.cancel()), ["kill"]);
+    assert_eq!(words(&killed.resume()), ["check", "kill"]);
+}
+
+/// A wait for a file, under a lock.
+fn locked() -> Killed {
+    let mut killed = Killed::new(single(|step| {
+        step.work = Work::Wait(Wait::File(Template::literal("flag")));
+        step.concurrency = Some("lock".into());
+    }));
+    let place = wf::machine::Place::of(&super::world::name("a"));
+    let started = killed.feed(Happening::Locked { place });
+    assert_eq!(words(&started), ["start"]);
+    killed
+}
+
+#[test]
+fn what_goes_on_holds_its_lock_again_first() {
+    let mut killed = locked();
+    let effects = killed.resume();
+    assert_eq!(words(&effects), ["lock"]);
+    let Effect::Lock { place, .. } = &effects[0] else {
+        unreachable!()
+    };
+    let locked = Happening::Locked {
+        place: place.clone(),
+    };
+    assert_eq!(words(&killed.feed(locked)), ["watch"]);
+    let attempt = wf::machine::Attempt {
+        place: place.clone(),
+        attempt: 1,
+    };
+    let over = killed.feed(ended(attempt, Exit::Done));
+    assert_eq!(words(&over), ["unlock", "finish"]);
+}
+
+#[test]
+fn what_is_to_end_does_not_wait_for_its_lock() {
+    let mut killed = locked();
+    killed.resume();
+    assert_eq!(words(&killed.cancel()), ["unlock", "watch", "kill"]);
+    let mut told_before = locked();
+    told_before.cancel();
+    assert_eq!(words(&told_before.resume()), ["watch", "kill"]);
+}
+
+#[test]
+fn a_wait_for_a_turn_is_still_bounded() {
+    let limit = Some(Duration::from_secs(5));
+    let queue = |effects: &[Effect]| {
+        let timer = |effect: &&Effect| matches!(effect, Effect::Wake { timer: Timer::Queue(_), at } if at.millis() == 5000);
+        effects.iter().filter(timer).count()
+    };
+    let mut waits = Killed::new(single(|step| {
+        step.concurrency = Some("lock".into());
+        step.queue_timeout = limit;
+    }));
+    assert_eq!(queue(&waits.resume()), 1);
+    let mut items = Killed::new(single(|step| {
+        step.fan = Fan::List(vec![json!(1), json!(2), json!(3)]);
+        step.max_parallel = Some(1);
+        step.queue_timeout = limit;
+    }));
+    assert_eq!(queue(&items.resume()), 2);
+}
+
+#[test]
+fn an_item_that_ends_before_its_turn_gives_nobody_else_a_turn() {
+    let mut steps = steps(&["each"]);
+    steps[0].fan = Fan::List(vec![json!(1), json!(2), json!(3)]);
+    steps[0].max_parallel = Some(1);
+    steps[0].queue_timeout = Some(Duration::from_secs(5));
+    let policy = Policy {
+        max_parallel: 8,
+        ..policy(OnFailure::Continue)
+    };
+    let mut killed = Killed::new(plan_with(steps, 1, policy, Vec::new()));
+    for item in 1..3 {
+        let place = wf::machine::Place {
+            step: super::world::name("each"),
+            item: Some(item),
+        };
+        let effects = killed.feed(Happening::Woke {
+            timer: Timer::Queue(place),
+        });
+        assert_eq!(words(&effects), [""; 0], "item {item}");
+    }
+}
+
+#[test]
+fn work_that_was_cancelled_though_nobody_asked_has_failed() {
+    let mut play = play(&["a", "b < a"], OnFailure::Stop, |_| {});
+    play.exits.insert("a", vec![Exit::Cancelled]);
+    let told = play.told();
+    assert_eq!(told[0], "a failed unchecked: cancelled");
+    assert_eq!(
+        told.last().unwrap(),
+        "run failed unchecked: step `a` failed"
+    );
+}
+
+#[test]
+fn an_item_that_failed_gives_no_outputs() {
+    let mut play = play(&["each"], OnFailure::Continue, |steps| {
+        steps[0].fan = Fan::List(vec![json!(1), json!(2)]);
+        steps[0].outputs = vec![output("rows")];
+        steps[0].verify = vec![check("good")];
+    })
+    .gives("each", json!({ "rows": 3 }));
+    play.refute = vec!["each"];
+    let told = play.told();
+    assert!(told[2].contains("{\"rows\":[null,null]}"), "{told:?}");
+}
+
+#[test]
+fn a_timer_that_goes_off_early_or_late_changes_nothing() {
+    let mut rests = Killed::new(single(|step| {
+        step.retry.max = 1;
+        step.retry.on = vec![wf::model::Class::Logical];
+        step.retry.backoff = Duration::from_secs(5);
+    }));
+    let attempt = |attempt| wf::machine::Attempt {
+        place: wf::machine::Place::of(&super::world::name("a")),
+        attempt,
+    };
+    rests.feed(ended(attempt(1), Exit::Code { code: 1 }));
+    let timer = Timer::Retry(attempt(2));
+    assert_eq!(words(&rests.feed(Happening::Woke { timer })), [""; 0]);
+
+    let steps = steps(&["a", "last"]);
+    let mut tidies = Killed::new(plan_with(steps, 1, policy(OnFailure::Stop), Vec::new()));
+    tidies.feed(ended(attempt(1), Exit::Done));
+    let before = tidies.events.len();
+    tidies.feed(Happening::Woke { timer: Timer::Run });
+    assert_eq!(tidies.events.len(), before, "finally steps have no limit");
+}
+
+#[test]
+fn who_insists_on_the_end_gets_no_further_finally_step() {
+    let steps = steps(&["a", "last_a", "last_b"]);
+    let mut killed = Killed::new(plan_with(steps, 1, policy(OnFailure::Stop), Vec::new()));
+    let place = wf::machine::Place::of(&super::world::name("a"));
+    killed.feed(ended(
+        wf::machine::Attempt { place, attempt: 1 },
+        Exit::Done,
+    ));
+    assert_eq!(words(&killed.cancel()), [""; 0]);
+    let before = killed.events.len();
+    assert_eq!(words(&killed.cancel()), ["kill"]);
+    let told = format!("{:?}", &killed.events[before..]);
+    assert!(
+        told.contains("last_b") && told.contains("Cancelled"),
+        "{told}"
+    );
+}

@@ -114,55 +114,30 @@ mod tests {
     use std::time::Duration;
 
     use super::export;
-    use crate::model::{
-        Fan, OnError, OnFailure, Parts, Plan, Policy, Retry, Step, StepIx, Wait, Work,
-    };
+    use crate::model::{OnFailure, Parts, Plan, Policy, Step, StepIx, Wait, Work};
     use crate::name::{Name, PlanId};
 
     fn step(id: &str, depends_on: &[u32]) -> Step {
         Step {
-            id: Name::parse(id).unwrap(),
-            title: None,
             depends_on: depends_on.iter().copied().map(StepIx).collect(),
-            when: None,
-            fan: Fan::Once,
-            max_parallel: None,
-            work: Work::Wait(Wait::For(Duration::ZERO)),
-            env: Vec::new(),
-            cwd: None,
-            timeout: None,
-            queue_timeout: None,
-            retry: Retry::default(),
-            idempotent: false,
-            verify: Vec::new(),
-            outputs: Vec::new(),
-            artifacts: Vec::new(),
-            cache: None,
-            concurrency: None,
-            on_error: OnError::Fail,
-            briefing: None,
+            ..Step::new(
+                Name::parse(id).unwrap(),
+                Work::Wait(Wait::For(Duration::ZERO)),
+            )
         }
     }
 
     fn plan(steps: Vec<Step>, main: usize) -> std::sync::Arc<Plan> {
-        let parts = Parts {
-            id: PlanId::parse("drawn").unwrap(),
-            title: None,
-            params: Vec::new(),
-            env: Vec::new(),
-            secrets: Vec::new(),
-            policy: Policy {
+        let parts = Parts::new(
+            PlanId::parse("drawn").unwrap(),
+            steps,
+            main,
+            Policy {
                 max_parallel: 1,
                 on_failure: OnFailure::Stop,
                 grace: Duration::ZERO,
             },
-            timeout: None,
-            steps,
-            main,
-            verify: Vec::new(),
-            outputs: Vec::new(),
-            briefing: String::new(),
-        };
+        );
         Plan::new(parts).unwrap()
     }
 

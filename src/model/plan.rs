@@ -42,6 +42,26 @@ pub struct Parts {
     pub briefing: String,
 }
 
+impl Parts {
+    /// Steps without criteria of the whole; the first `main` of them are main steps.
+    pub fn new(id: PlanId, steps: Vec<Step>, main: usize, policy: Policy) -> Self {
+        Self {
+            id,
+            title: None,
+            params: Vec::new(),
+            env: Vec::new(),
+            secrets: Vec::new(),
+            policy,
+            timeout: None,
+            steps,
+            main,
+            verify: Vec::new(),
+            outputs: Vec::new(),
+            briefing: String::new(),
+        }
+    }
+}
+
 /// A value that a plan gives to a plan that uses it.
 #[derive(Clone, Debug)]
 pub struct PlanOutput {

@@ -60,6 +60,34 @@ pub struct Step {
     pub briefing: Option<String>,
 }
 
+impl Step {
+    /// A step that does its work once and promises nothing more.
+    pub fn new(id: Name, work: Work) -> Self {
+        Self {
+            id,
+            title: None,
+            depends_on: Vec::new(),
+            when: None,
+            fan: Fan::Once,
+            max_parallel: None,
+            work,
+            env: Vec::new(),
+            cwd: None,
+            timeout: None,
+            queue_timeout: None,
+            retry: Retry::default(),
+            idempotent: false,
+            verify: Vec::new(),
+            outputs: Vec::new(),
+            artifacts: Vec::new(),
+            cache: None,
+            concurrency: None,
+            on_error: OnError::Fail,
+            briefing: None,
+        }
+    }
+}
+
 /// Over what a step is repeated.
 #[derive(Clone, Debug)]
 pub enum Fan {

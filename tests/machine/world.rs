@@ -63,26 +63,8 @@ pub fn name(text: &str) -> Name {
 /// A step that does nothing in particular.
 pub fn step(id: &str, depends_on: Vec<StepIx>) -> Step {
     Step {
-        id: name(id),
-        title: None,
         depends_on,
-        when: None,
-        fan: Fan::Once,
-        max_parallel: None,
-        work: Work::Exec(vec![Template::literal("true")]),
-        env: Vec::new(),
-        cwd: None,
-        timeout: None,
-        queue_timeout: None,
-        retry: Retry::default(),
-        idempotent: false,
-        verify: Vec::new(),
-        outputs: Vec::new(),
-        artifacts: Vec::new(),
-        cache: None,
-        concurrency: None,
-        on_error: OnError::Fail,
-        briefing: None,
+        ..Step::new(name(id), Work::Exec(vec![Template::literal("true")]))
     }
 }
 
@@ -101,18 +83,8 @@ pub fn check(id: &str) -> Check {
 /// A plan of steps, with those from `main` on as `finally` steps.
 pub fn plan_with(steps: Vec<Step>, main: usize, policy: Policy, verify: Vec<Check>) -> Arc<Plan> {
     Plan::new(Parts {
-        id: PlanId::parse("p").unwrap(),
-        title: None,
-        params: Vec::new(),
-        env: Vec::new(),
-        secrets: Vec::new(),
-        policy,
-        timeout: None,
-        steps,
-        main,
         verify,
-        outputs: Vec::new(),
-        briefing: String::new(),
+        ..Parts::new(PlanId::parse("p").unwrap(), steps, main, policy)
     })
     .unwrap()
 }

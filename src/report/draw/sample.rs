@@ -3,9 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::model::{
-    Fan, OnError, OnFailure, Parts, Plan, Policy, Retry, Script, Step, StepIx, Uses, Work,
-};
+use crate::model::{Fan, OnFailure, Parts, Plan, Policy, Script, Step, StepIx, Uses, Work};
 use crate::name::{Name, PlanId};
 
 /// The plan.
@@ -28,51 +26,29 @@ pub(super) fn plan() -> Arc<Plan> {
 }
 
 fn made(id: &str, steps: Vec<Step>, main: usize) -> Arc<Plan> {
-    Plan::new(Parts {
-        id: PlanId::parse(id).unwrap(),
-        title: None,
-        params: Vec::new(),
-        env: Vec::new(),
-        secrets: Vec::new(),
-        policy: Policy {
+    Plan::new(Parts::new(
+        PlanId::parse(id).unwrap(),
+        steps,
+        main,
+        Policy {
             max_parallel: 1,
             on_failure: OnFailure::Stop,
             grace: Duration::ZERO,
         },
-        timeout: None,
-        steps,
-        main,
-        verify: Vec::new(),
-        outputs: Vec::new(),
-        briefing: String::new(),
-    })
+    ))
     .unwrap()
 }
 
 fn step(id: &str, needs: &[u32]) -> Step {
     Step {
-        id: Name::parse(id).unwrap(),
         title: (id == "fetch").then(|| "Fetch \"it\"".to_owned()),
         depends_on: needs.iter().map(|ix| StepIx(*ix)).collect(),
-        when: None,
-        fan: Fan::Once,
-        max_parallel: None,
-        work: Work::Run(Script {
-            shell: vec!["sh".into(), "-c".into()],
-            text: "true".into(),
-        }),
-        env: Vec::new(),
-        cwd: None,
-        timeout: None,
-        queue_timeout: None,
-        retry: Retry::default(),
-        idempotent: false,
-        verify: Vec::new(),
-        outputs: Vec::new(),
-        artifacts: Vec::new(),
-        cache: None,
-        concurrency: None,
-        on_error: OnError::Fail,
-        briefing: None,
+        ..Step::new(
+            Name::parse(id).unwrap(),
+            Work::Run(Script {
+                shell: vec!["sh".into(), "-c".into()],
+                text: "true".into(),
+            }),
+        )
     }
 }

@@ -6,9 +6,7 @@ use super::Record;
 use crate::digest::Digest;
 use crate::machine::{Artifact, Exit};
 use crate::machine::{Outcome, Ruling, Standing, StepState, Tally, Verdict};
-use crate::model::{
-    Class, Fan, Object, OnError, Parts, Plan, Policy, Retry, Script, Step, StepIx, Work,
-};
+use crate::model::{Class, Object, Parts, Plan, Policy, Retry, Script, Step, StepIx, Work};
 use crate::name::{Name, PlanId, RunId};
 use crate::store::{ArtifactRow, AttemptRow, CheckRow, RunRow, RunState, StepRow};
 use crate::time::Moment;
@@ -153,51 +151,28 @@ pub(super) fn plan() -> std::sync::Arc<Plan> {
         },
         ..plan_step("build", &[0])
     };
-    Plan::new(Parts {
-        id: PlanId::parse("nightly-report").unwrap(),
-        title: None,
-        params: Vec::new(),
-        env: Vec::new(),
-        secrets: Vec::new(),
-        policy: Policy {
+    Plan::new(Parts::new(
+        PlanId::parse("nightly-report").unwrap(),
+        vec![plan_step("fetch", &[]), build, plan_step("publish", &[1])],
+        3,
+        Policy {
             max_parallel: 1,
             on_failure: crate::model::OnFailure::Stop,
             grace: std::time::Duration::ZERO,
         },
-        timeout: None,
-        steps: vec![plan_step("fetch", &[]), build, plan_step("publish", &[1])],
-        main: 3,
-        verify: Vec::new(),
-        outputs: Vec::new(),
-        briefing: String::new(),
-    })
+    ))
     .unwrap()
 }
 
 fn plan_step(id: &str, needs: &[u32]) -> Step {
     Step {
-        id: name(id),
-        title: None,
         depends_on: needs.iter().map(|ix| StepIx(*ix)).collect(),
-        when: None,
-        fan: Fan::Once,
-        max_parallel: None,
-        work: Work::Run(Script {
-            shell: vec!["sh".into(), "-c".into()],
-            text: "true".into(),
-        }),
-        env: Vec::new(),
-        cwd: None,
-        timeout: None,
-        queue_timeout: None,
-        retry: Retry::default(),
-        idempotent: false,
-        verify: Vec::new(),
-        outputs: Vec::new(),
-        artifacts: Vec::new(),
-        cache: None,
-        concurrency: None,
-        on_error: OnError::Fail,
-        briefing: None,
+        ..Step::new(
+            name(id),
+            Work::Run(Script {
+                shell: vec!["sh".into(), "-c".into()],
+                text: "true".into(),
+            }),
+        )
     }
 }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use wf::machine::{Effect, Happening, Kept, Standing};
-use wf::model::{Cache, Fan, Object, OnFailure, Policy, Wait, Work};
+use wf::model::{Cache, Fan, Object, OnFailure, Parts, Plan, Policy, Wait, Work};
 
 use super::play::{Play, any, expr, list, output, play, policy, steps};
 use super::world::{check, plan_with, run_id};
@@ -255,6 +255,26 @@ fn kept_items_are_not_made_again() {
             "each[1] succeeded reported",
             "each succeeded reported {\"rows\":[1,2,1]}",
             "run succeeded reported",
+        ]
+    );
+}
+
+#[test]
+fn a_run_that_took_too_long_has_failed_for_those_who_ask() {
+    let mut steps = steps(&["a", "last"]);
+    steps[0].work = Work::Wait(Wait::For(Duration::from_secs(60)));
+    steps[1].when = Some(expr("failed()"));
+    let id = wf::name::PlanId::parse("slow").unwrap();
+    let parts = Parts {
+        timeout: Some(Duration::from_secs(5)),
+        ..Parts::new(id, steps, 1, policy(OnFailure::Stop))
+    };
+    assert_eq!(
+        Play::new(Plan::new(parts).unwrap()).told(),
+        [
+            "a cancelled unchecked: the run took longer than it may",
+            "last succeeded reported",
+            "run failed unchecked: the run took longer than it may",
         ]
     );
 }

@@ -109,8 +109,17 @@ fn failure(ending: &Ending) -> String {
         for line in &ending.tail {
             let _ = writeln!(text, "{INDENT}{} {line}", paint(DIM, "│"));
         }
-        let log = format!("wf logs {} {}", ending.run.id.short(), word(&ending.place));
-        let _ = writeln!(text, "{INDENT}the whole log: {}", paint(NAME, &log));
+        let (more, command) = if ending.tail.is_empty() {
+            ("it printed nothing", "why")
+        } else {
+            ("the whole log", "logs")
+        };
+        let command = format!(
+            "wf {command} {} {}",
+            ending.run.id.short(),
+            word(&ending.place)
+        );
+        let _ = writeln!(text, "{INDENT}{more}: {}", paint(NAME, &command));
     }
     text
 }

@@ -262,7 +262,7 @@ fn kept_items_are_not_made_again() {
 #[test]
 fn a_run_that_took_too_long_has_failed_for_those_who_ask() {
     let mut steps = steps(&["a", "last"]);
-    steps[0].work = Work::Wait(Wait::For(Duration::from_secs(60)));
+    steps[0].work = Work::Wait(Wait::For(Duration::from_mins(1)));
     steps[1].when = Some(expr("failed()"));
     let id = wf::name::PlanId::parse("slow").unwrap();
     let parts = Parts {

@@ -201,3 +201,18 @@ fn a_secret_in_a_pipe_holds_nothing_up() {
         .exits(1)
         .says("it is not a file");
 }
+
+#[test]
+fn events_that_cannot_be_written_are_not_lost_in_silence() {
+    let sandbox = Sandbox::new();
+    sandbox.file("plan.md", PLAN);
+    let mut command = sandbox.command(&["run", "--json", "plan.md"]);
+    let full = std::fs::File::options()
+        .write(true)
+        .open("/dev/full")
+        .unwrap();
+    let output = command.stdout(full).output().unwrap();
+    assert_eq!(output.status.code(), Some(6));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("cannot write the output"));
+    sandbox.wf(&["show", "--last"]).exits(0).says("succeeded");
+}

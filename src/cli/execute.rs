@@ -85,6 +85,7 @@ fn is_live(ui: &Ui) -> bool {
 pub fn finish(
     ui: &Ui,
     ready: &Ready,
+    session: &Session,
     finished: Result<Finished, EngineError>,
     telling: &Telling,
 ) -> Result<Exit, Failure> {
@@ -94,11 +95,15 @@ pub fn finish(
         let reader = Reader::open(&ready.workspace.state)?;
         write_reports(ui, &load_record(&reader, &finished.run)?, telling)?;
     }
-    Ok(match finished.outcome {
-        Outcome::Succeeded => Exit::Ok,
-        Outcome::Failed => Exit::RunFailed,
-        Outcome::Cancelled => Exit::Interrupted,
-    })
+    match finished.outcome {
+        // A reader that went away is no failure; events that nobody could write are one.
+        Outcome::Succeeded => match session.lost() {
+            Some(error) => Err(error.into()),
+            None => Ok(Exit::Ok),
+        },
+        Outcome::Failed => Ok(Exit::RunFailed),
+        Outcome::Cancelled => Ok(Exit::Interrupted),
+    }
 }
 
 /// Forgets the runs that the configuration keeps no longer.

@@ -262,32 +262,24 @@ impl Dispatcher {
                 attempt,
                 item_value,
                 reads,
-            } => {
-                let stop = self.stopper(Some(attempt.clone()));
-                let task = unit::Task {
-                    run,
-                    attempt,
-                    item: item_value,
-                    reads,
-                    again: false,
-                };
-                self.units.spawn(task.work(stop));
-            }
+            } => self.begin(unit::Task {
+                run,
+                attempt,
+                item: item_value,
+                reads,
+                again: false,
+            }),
             Effect::Watch {
                 attempt,
                 item_value,
                 reads,
-            } => {
-                let stop = self.stopper(Some(attempt.clone()));
-                let task = unit::Task {
-                    run,
-                    attempt,
-                    item: item_value,
-                    reads,
-                    again: true,
-                };
-                self.units.spawn(task.work(stop));
-            }
+            } => self.begin(unit::Task {
+                run,
+                attempt,
+                item: item_value,
+                reads,
+                again: true,
+            }),
             Effect::Check {
                 attempt,
                 item_value,
@@ -315,6 +307,12 @@ impl Dispatcher {
             }
             _ => {}
         }
+    }
+
+    /// Begins, or takes up again, the work of an attempt.
+    fn begin(&mut self, task: unit::Task) {
+        let stop = self.stopper(Some(task.attempt.clone()));
+        self.units.spawn(task.work(stop));
     }
 
     fn stopper(&mut self, attempt: Option<Attempt>) -> watch::Receiver<Stop> {

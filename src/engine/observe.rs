@@ -34,6 +34,11 @@ pub trait Observer {
     /// Time passed; a live view may be drawn again. Only called if [`Observer::wants_ticks`].
     fn tick(&mut self) {}
 
+    /// Why something that it should have told is lost, if it is. Asked once, at the end.
+    fn lost(&mut self) -> Option<std::io::Error> {
+        None
+    }
+
     /// Whether [`Observer::output`] should be called at all.
     fn wants_output(&self) -> bool {
         false

@@ -127,6 +127,13 @@ impl Session {
         })
     }
 
+    /// Why something that the observer should have told is lost, if it is.
+    pub fn lost(&self) -> Option<std::io::Error> {
+        let mut lost = None;
+        self.observe(|observer| lost = observer.lost());
+        lost
+    }
+
     /// Lets the observer see something.
     pub(super) fn observe(&self, show: impl FnOnce(&mut dyn Observer)) {
         let mut observer = self

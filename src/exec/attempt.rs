@@ -16,9 +16,6 @@ use crate::machine::Exit;
 use crate::mask::Mask;
 use crate::model::{Object, Output};
 
-/// How many lines of a failed attempt's log are shown at once.
-const TAIL: usize = 20;
-
 /// What an attempt executes, and within which limits.
 #[derive(Debug)]
 pub struct Job {
@@ -45,13 +42,10 @@ pub struct Finished {
     pub outputs: Object,
     /// How many bytes of output are kept.
     pub logged: u64,
-    /// The last lines of its output, harmless for terminals; empty if it succeeded.
-    pub tail: String,
 }
 
 /// Runs a process to its end, or ends it.
 pub async fn run(job: Job, stop: watch::Receiver<Stop>, on_output: Option<OnOutput>) -> Finished {
-    let path = job.log.path.clone();
     let mask = job.log.mask.clone();
     let mut writer = log::Writer::new(job.log, on_output);
     let limits = Limits {
@@ -74,7 +68,7 @@ pub async fn run(job: Job, stop: watch::Receiver<Stop>, on_output: Option<OnOutp
         let _ = std::fs::remove_file(&job.output);
         Ok(Object::new())
     };
-    conclude(exit, given, writer, (&path, &mask))
+    conclude(exit, given, writer, &mask)
 }
 
 /// Ends the log and puts together how the work ended. A reason may quote what the world said, so
@@ -83,7 +77,7 @@ pub(super) fn conclude(
     exit: Exit,
     outputs: Result<Object, Unable>,
     writer: log::Writer,
-    (path, mask): (&Path, &Mask),
+    mask: &Mask,
 ) -> Finished {
     let written = writer.finish();
     let logged = *written.as_ref().unwrap_or(&0);
@@ -99,16 +93,10 @@ pub(super) fn conclude(
         },
         exit => exit,
     };
-    let tail = if exit.is_success() || logged == 0 {
-        String::new()
-    } else {
-        log::tail(path, TAIL).unwrap_or_default()
-    };
     Finished {
         exit,
         outputs,
         logged,
-        tail,
     }
 }
 

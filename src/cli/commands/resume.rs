@@ -45,7 +45,7 @@ pub fn run(ui: &Ui, args: &ResumeArgs) -> Result<Exit, Failure> {
     drop(reader);
     let session = session(ui, &ready, &args.telling)?;
     let finished = engine::resume(&session, &run, ready.plan.clone());
-    finish(ui, &ready, finished, &args.telling)
+    finish(ui, &ready, &session, finished, &args.telling)
 }
 
 /// Brings a run that nobody works on to its end.

@@ -63,7 +63,7 @@ pub fn run(ui: &Ui, args: &RetryArgs) -> Result<Exit, Failure> {
         config: serde_json::Value::Null,
     };
     let finished = engine::run(&session, request);
-    let exit = finish(ui, &ready, finished, &args.telling)?;
+    let exit = finish(ui, &ready, &session, finished, &args.telling)?;
     prune(ui, &session, &ready)?;
     Ok(exit)
 }

@@ -56,7 +56,6 @@ impl Client {
         mut stop: watch::Receiver<Stop>,
         on_output: Option<OnOutput>,
     ) -> Finished {
-        let path = job.log.path.clone();
         let mask = job.log.mask.clone();
         let until = job
             .timeout
@@ -74,7 +73,7 @@ impl Client {
             }
             Err(exit) => (exit, Ok(Object::new())),
         };
-        conclude(exit, outputs, writer, (&path, &mask))
+        conclude(exit, outputs, writer, &mask)
     }
 
     /// Sends the request; gives the body of the answer, if outputs are to be read from it.

@@ -1,4 +1,4 @@
-use std::io::Write;
+use std::io::{self, Write};
 
 use serde::Serialize;
 
@@ -27,12 +27,23 @@ pub struct EventLine {
 #[derive(Debug)]
 pub struct JsonLines<W> {
     out: W,
+    lost: Option<io::Error>,
 }
 
 impl<W: Write> JsonLines<W> {
-    /// Writes to `out`. What cannot be written is lost.
+    /// Writes to `out`. After the first line that cannot be written nothing more is: the run goes
+    /// on, and [`Observer::lost`] tells.
     pub fn new(out: W) -> Self {
-        Self { out }
+        Self { out, lost: None }
+    }
+}
+
+impl<W: Write> JsonLines<W> {
+    fn write(&mut self, line: &EventLine) -> io::Result<()> {
+        let mut text = serde_json::to_vec(line)?;
+        text.push(b'\n');
+        self.out.write_all(&text)?;
+        self.out.flush()
     }
 }
 
@@ -44,14 +55,16 @@ impl<W: Write> Observer for JsonLines<W> {
             path: run.path.clone(),
             event: event.clone(),
         };
-        if let Ok(mut text) = serde_json::to_vec(&line) {
-            text.push(b'\n');
-            let _ = self.out.write_all(&text);
-            let _ = self.out.flush();
+        if self.lost.is_none() {
+            self.lost = self.write(&line).err();
         }
     }
 
     fn output(&mut self, _: &RunRef, _: &Attempt, _: Stream, _: &[u8]) {}
+
+    fn lost(&mut self) -> Option<io::Error> {
+        self.lost.take()
+    }
 }
 
 #[cfg(test)]

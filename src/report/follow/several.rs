@@ -33,6 +33,10 @@ impl Observer for Several {
         }
     }
 
+    fn lost(&mut self) -> Option<std::io::Error> {
+        self.all.iter_mut().find_map(|observer| observer.lost())
+    }
+
     fn wants_output(&self) -> bool {
         self.all.iter().any(|observer| observer.wants_output())
     }

@@ -23,7 +23,7 @@
 //!
 //! | layer | modules | may |
 //! |---|---|---|
-//! | words | [`digest`] [`source`] [`diag`] [`name`] [`time`] | know nothing else |
+//! | words | [`digest`] [`source`] [`diag`] [`name`] [`time`] [`crash`] | know nothing else |
 //! | language | [`expr`] [`model`] [`spec`] [`graph`] [`check`] [`config`] | be pure: text in, model and diagnostics out |
 //! | decisions | [`machine`] [`verify`] [`mask`] | be pure: no clock, no I/O, no async |
 //! | hands | [`store`] [`exec`] | touch the disk, processes and the network |
@@ -43,6 +43,7 @@
 pub mod check;
 pub mod cli;
 pub mod config;
+pub mod crash;
 pub mod diag;
 pub mod digest;
 pub mod engine;

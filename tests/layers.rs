@@ -10,6 +10,7 @@ const LAYERS: &[(&str, &str)] = &[
     ("diag", "source"),
     ("name", "digest"),
     ("time", ""),
+    ("crash", ""),
     ("expr", "source diag"),
     ("model", "name time digest expr diag"),
     ("graph", "name model"),
@@ -19,14 +20,14 @@ const LAYERS: &[(&str, &str)] = &[
     ("machine", "name digest time model expr"),
     ("verify", "name digest time model expr machine"),
     ("mask", ""),
-    ("store", "name digest time model machine"),
+    ("store", "name digest time crash model machine"),
     (
         "exec",
-        "diag name digest time model expr machine mask store verify",
+        "diag name digest time crash model expr machine mask store verify",
     ),
     (
         "engine",
-        "name digest time model expr graph machine verify mask store exec config",
+        "name digest time crash model expr graph machine verify mask store exec config",
     ),
     (
         "report",

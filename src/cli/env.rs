@@ -8,13 +8,17 @@ use crate::digest::Digest;
 use crate::name::RunId;
 use crate::time::{Clock, FixedClock, Moment, SystemClock};
 
+/// What decides the clock, the ids and the death of `wf` itself, for its tests.
+const FOR_TESTS: [&str; 3] = ["WF_NOW", "WF_SEED", "WF_CRASH"];
+
 /// The width of lines where nobody says it.
 const WIDTH: usize = 100;
 
 /// Everything that `wf` takes from its surroundings, read once.
 ///
 /// `WF_NOW` (an instant) stops the clock and `WF_SEED` decides the ids of runs, so that a
-/// recorded session reads the same every time. Both are for tests.
+/// recorded session reads the same every time; `WF_CRASH` is for [`crash`](crate::crash). They are
+/// for tests.
 #[derive(Clone)]
 pub struct Env {
     vars: BTreeMap<String, String>,
@@ -41,6 +45,9 @@ impl Env {
                 format!("the current folder cannot be used: {error}"),
             )
         })?;
+        if let Some(plan) = vars.get("WF_CRASH") {
+            crate::crash::arm(plan, "engine").map_err(|why| Failure::new(Exit::Usage, why))?;
+        }
         let terminal = std::io::stdout().is_terminal();
         Ok(Self {
             clock: clock(vars.get("WF_NOW"))?,
@@ -61,7 +68,7 @@ impl Env {
     /// All variables that are text, except those that are for tests of `wf` itself.
     pub fn host(&self) -> BTreeMap<String, String> {
         let mut host = self.vars.clone();
-        host.retain(|name, _| name != "WF_NOW" && name != "WF_SEED");
+        host.retain(|name, _| !FOR_TESTS.contains(&name.as_str()));
         host
     }
 

@@ -8,6 +8,7 @@ use rusqlite::Connection;
 use super::StoreError;
 use super::holder::Holder;
 use super::queue::{Job, Message, Queue};
+use crate::crash;
 use crate::time::Clock;
 
 /// The most jobs of one transaction: it bounds how long the first of them waits.
@@ -79,7 +80,11 @@ impl Writer {
         let outcomes = self
             .execute("BEGIN IMMEDIATE")
             .and_then(|()| work(&writing, &mut jobs))
-            .and_then(|outcomes| self.execute("COMMIT").map(|()| outcomes));
+            .and_then(|outcomes| {
+                crash::point("commit.before");
+                self.execute("COMMIT").map(|()| outcomes)
+            });
+        crash::point("commit.after");
         match outcomes {
             Ok(outcomes) => jobs
                 .into_iter()

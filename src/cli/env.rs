@@ -9,7 +9,7 @@ use crate::name::RunId;
 use crate::time::{Clock, FixedClock, Moment, SystemClock};
 
 /// What decides the clock, the ids and the death of `wf` itself, for its tests.
-const FOR_TESTS: [&str; 3] = ["WF_NOW", "WF_SEED", "WF_CRASH"];
+pub const FOR_TESTS: [&str; 3] = ["WF_NOW", "WF_SEED", "WF_CRASH"];
 
 /// The width of lines where nobody says it.
 const WIDTH: usize = 100;
@@ -35,6 +35,11 @@ pub struct Env {
 impl Env {
     /// Reads the surroundings.
     pub fn read() -> Result<Self, Failure> {
+        Self::read_as("engine")
+    }
+
+    /// Reads the surroundings of a process with a certain part in a run.
+    pub fn read_as(role: &str) -> Result<Self, Failure> {
         let text = |(name, value): (std::ffi::OsString, std::ffi::OsString)| {
             Some((name.into_string().ok()?, value.into_string().ok()?))
         };
@@ -46,7 +51,7 @@ impl Env {
             )
         })?;
         if let Some(plan) = vars.get("WF_CRASH") {
-            crate::crash::arm(plan, "engine").map_err(|why| Failure::new(Exit::Usage, why))?;
+            crate::crash::arm(plan, role).map_err(|why| Failure::new(Exit::Usage, why))?;
         }
         let terminal = std::io::stdout().is_terminal();
         Ok(Self {
@@ -70,6 +75,12 @@ impl Env {
         let mut host = self.vars.clone();
         host.retain(|name, _| !FOR_TESTS.contains(&name.as_str()));
         host
+    }
+
+    /// Only certain variables, as far as they are set.
+    pub fn only(&self, names: &[&str]) -> Vec<(String, String)> {
+        let set = |name: &&str| Some(((*name).to_owned(), self.vars.get(*name)?.clone()));
+        names.iter().filter_map(set).collect()
     }
 
     /// The current folder.

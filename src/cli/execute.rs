@@ -6,7 +6,7 @@ use std::sync::Arc;
 use clap::Args;
 
 use super::load::Ready;
-use super::{Exit, Failure, Ui, load_record, normal, relative};
+use super::{Exit, Failure, Ui, keep, load_record, normal, relative};
 use crate::config;
 use crate::engine::{EngineError, Finished, Ground, Observer, Session};
 use crate::machine::Outcome;
@@ -30,6 +30,8 @@ pub struct Telling {
 
 /// Opens what a run needs.
 pub fn session(ui: &Ui, ready: &Ready, telling: &Telling) -> Result<Arc<Session>, Failure> {
+    // Started first: it gets ready while the database is opened.
+    let hands = keep::hands(ui, &ready.workspace.state)?;
     let store = Store::open(&ready.workspace.state, durability(ready), ui.env.clock())?;
     Ok(Session::new(Ground {
         store,
@@ -38,6 +40,7 @@ pub fn session(ui: &Ui, ready: &Ready, telling: &Telling) -> Result<Arc<Session>
         host: ui.env.host(),
         pass: ready.config.env_pass.clone(),
         log_limit: ready.config.logs.max_bytes,
+        hands,
         observer: observer(ui, ready, telling),
     }))
 }

@@ -37,7 +37,7 @@ pub fn run(session: &Arc<Session>, request: Request) -> Result<Finished, EngineE
     };
     let ongoing = ongoing(session, &run, &plan, params.clone())?;
     let machine = Machine::new(plan, run.clone(), params);
-    block_on(async {
+    concluded(session, async {
         let fence = session.store.own_run(&run);
         let (stop, heard) = watch::channel(Stop::No);
         let dispatcher = Dispatcher::new(ongoing, machine, Some(new), None);
@@ -71,7 +71,7 @@ fn go_on(
     plan: Arc<Plan>,
     told: Stop,
 ) -> Result<Finished, EngineError> {
-    block_on(async {
+    concluded(session, async {
         let _fence = session.store.own_run(run).await?;
         session.store.release_run(run).await?;
         let reader = session.store.reader()?;
@@ -108,6 +108,20 @@ fn ongoing(
         params,
         dir,
     ))
+}
+
+/// Works, and tells the keeper how that ended: what is recorded need not be remembered, and what
+/// nobody can record any more is not worked on in vain.
+fn concluded(
+    session: &Session,
+    work: impl Future<Output = Result<Finished, EngineError>>,
+) -> Result<Finished, EngineError> {
+    let finished = block_on(work);
+    match &finished {
+        Ok(_) => session.hands.settle(),
+        Err(_) => session.hands.kill(),
+    }
+    finished
 }
 
 /// One thread waits for everything: a chain of steps then pays for no hand-over.

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 
 use crate::digest::Digest;
 use crate::exec::secret::Secrets;
-use crate::machine::Place;
+use crate::machine::{Attempt, Place};
 use crate::mask::Mask;
 use crate::model::{Object, Plan};
 
@@ -33,7 +33,8 @@ impl Ongoing {
         dir: PathBuf,
     ) -> Arc<Self> {
         let declared = plan.parts().secrets.clone();
-        let secrets = Secrets::new(declared, Arc::clone(&session.host), session.root.clone());
+        let (host, root) = (Arc::clone(&session.host), session.root.clone());
+        let secrets = Secrets::new(declared, host, root, session.hands.clone());
         let mask = Mutex::new((0, Mask::default()));
         let keys = Mutex::default();
         Arc::new(Self {
@@ -60,6 +61,13 @@ impl Ongoing {
             *kept = (known.len(), Mask::new(values));
         }
         kept.1.clone()
+    }
+
+    /// The keeper that an attempt was meant for, which an earlier engine recorded; `None` where
+    /// its journal may have been lost with the machine's memory.
+    #[expect(clippy::unused_self, reason = "WIP")]
+    pub(super) fn keeper_of(&self, _attempt: &Attempt) -> Option<&str> {
+        None
     }
 
     /// Notes the cache key of a place, and the globs of what it writes, for when its result is

@@ -1,7 +1,7 @@
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
-use crate::exec::{Host, http};
+use crate::exec::{Hands, Host, http};
 use crate::machine::{OtherLogic, Outcome, Standing, Tally};
 use crate::model::{Object, Plan};
 use crate::name::{Name, RunId};
@@ -25,6 +25,8 @@ pub struct Session {
     pub pass: Vec<String>,
     /// How much output of an attempt is kept, in bytes.
     pub log_limit: u64,
+    /// Who starts processes.
+    pub hands: Hands,
     /// Follows the runs.
     pub observer: Mutex<Box<dyn Observer + Send>>,
     pub(super) client: http::Client,
@@ -45,6 +47,8 @@ pub struct Ground {
     pub pass: Vec<String>,
     /// How much output of an attempt is kept, in bytes.
     pub log_limit: u64,
+    /// Who starts processes.
+    pub hands: Hands,
     /// Follows the runs.
     pub observer: Box<dyn Observer + Send>,
 }
@@ -123,6 +127,7 @@ impl Session {
             host: Arc::new(ground.host),
             pass: ground.pass,
             log_limit: ground.log_limit,
+            hands: ground.hands,
             observer: Mutex::new(ground.observer),
         })
     }

@@ -6,11 +6,15 @@ use std::sync::Arc;
 
 use tokio::sync::watch;
 
+use crate::exec::attempt::Gone;
 use crate::exec::environment::{self, Parts};
+use crate::exec::keeper::{self, Past, Recall, recall};
 use crate::exec::process::Command;
-use crate::exec::{OnOutput, Stop, Unable, attempt, check as probe, files, http, log, shell, wait};
+use crate::exec::{
+    OnOutput, Stop, Unable, attempt, check as probe, files, http, log, outputs, shell, wait,
+};
 use crate::machine::{Artifact, Attempt, Ended, Exit, Happening, Item, Place, Ruling, Verdict};
-use crate::model::{Object, Step, Wait, Work};
+use crate::model::{Http, Object, Step, Wait, Work};
 use crate::name::EnvName;
 
 use super::dispatch::Report;
@@ -42,11 +46,9 @@ impl Task {
                 };
                 self.ended(exit)
             }
-            _ if self.again => self.ended(Exit::Interrupted),
-            _ => match self.process_or_request(step, stop).await {
-                Ok(ended) => ended,
-                Err(unable) => self.ended(unable.into()),
-            },
+            Work::Http(_) if self.again => self.ended(Exit::Interrupted),
+            Work::Http(http) => self.or_unable(self.request(http, step, stop).await),
+            _ => self.or_unable(self.process(step, stop).await),
         };
         if ended.exit.is_success() && !step.artifacts.is_empty() {
             match artifacts(&run, step).await {
@@ -57,54 +59,101 @@ impl Task {
         Ok(Some(Happening::Ended(ended)))
     }
 
-    async fn process_or_request(
+    /// Sends the step's request.
+    async fn request(
         &self,
+        http: &Http,
         step: &Step,
         stop: watch::Receiver<Stop>,
     ) -> Result<Ended, Unable> {
-        // A program that prints a secret may take its time.
-        let secrets = tokio::select! {
-            found = self.secrets(step) => found?,
-            () = told_to_end(stop.clone()) => return Ok(self.ended(Exit::Cancelled)),
+        let Some(secrets) = self.secrets(step, &stop).await? else {
+            return Ok(self.ended(Exit::Cancelled));
         };
-        let log = log::Target {
-            path: log::path(&self.run.dir, &self.attempt),
-            limit: self.run.session.log_limit,
-            mask: self.run.mask().await,
-            clock: Arc::clone(&self.run.session.clock),
+        let ask = self.known(&secrets, |known| http::Ask::new(http, known))?;
+        let job = http::Job {
+            ask,
+            timeout: step.timeout,
+            log: log::Target {
+                path: log::path(&self.run.dir, &self.attempt),
+                limit: self.run.session.log_limit,
+                mask: self.run.mask().await,
+                clock: Arc::clone(&self.run.session.clock),
+            },
+            outputs: step.outputs.clone(),
         };
-        let finished = if let Work::Http(http) = &step.work {
-            let ask = self.known(&secrets, |known| http::Ask::new(http, known))?;
-            let (timeout, outputs) = (step.timeout, step.outputs.clone());
-            let job = http::Job {
-                ask,
-                timeout,
-                log,
-                outputs,
-            };
-            self.run
-                .session
-                .client
-                .run(job, stop, self.on_output())
-                .await
-        } else {
-            let job = self.job(step, &secrets, log)?;
-            attempt::run(job, stop, self.on_output()).await
-        };
+        let client = &self.run.session.client;
+        let (exit, outputs) = client.run(job, stop, self.on_output()).await;
         Ok(Ended {
-            outputs: finished.outputs,
-            ..self.ended(finished.exit)
+            outputs,
+            ..self.ended(exit)
         })
     }
 
-    fn job(
+    /// Runs the step's process, or learns what became of one that an earlier engine asked for.
+    async fn process(&self, step: &Step, stop: watch::Receiver<Stop>) -> Result<Ended, Unable> {
+        let gone = match self.recalled(&stop).await {
+            Some(gone) => gone,
+            None => {
+                let Some(secrets) = self.secrets(step, &stop).await? else {
+                    return Ok(self.ended(Exit::Cancelled));
+                };
+                let job = self.job(step, &secrets).await?;
+                let session = &self.run.session;
+                let clock = Arc::clone(&session.clock);
+                let output = self.on_output();
+                session
+                    .hands
+                    .run(self.task(), job, clock, stop, output)
+                    .await
+            }
+        };
+        if !gone.exit.is_success() {
+            return Ok(self.ended(gone.exit));
+        }
+        let outputs = outputs::parse(&gone.output, &step.outputs);
+        Ok(Ended {
+            outputs: outputs.map_err(|problems| Unable::logical(problems.join("; ")))?,
+            ..self.ended(gone.exit)
+        })
+    }
+
+    /// What became of an attempt that was under way when an engine died; `None` if it is still
+    /// to begin.
+    async fn recalled(&self, stop: &watch::Receiver<Stop>) -> Option<Gone> {
+        if !self.again {
+            return None;
+        }
+        let session = &self.run.session;
+        let past = Past {
+            dir: &session.store.folder().keepers(),
+            own: session.hands.keeper(),
+            meant_for: self.run.keeper_of(&self.attempt),
+        };
+        match recall(past, &self.task(), stop.clone(), self.on_output()).await {
+            Recall::Gone(gone) => Some(gone),
+            Recall::NeverBegan => None,
+        }
+    }
+
+    fn task(&self) -> keeper::Task {
+        keeper::Task {
+            run: self.run.this.id.clone(),
+            attempt: self.attempt.clone(),
+        }
+    }
+
+    fn or_unable(&self, done: Result<Ended, Unable>) -> Ended {
+        done.unwrap_or_else(|unable| self.ended(unable.into()))
+    }
+
+    async fn job(
         &self,
         step: &Step,
         secrets: &BTreeMap<String, String>,
-        log: log::Target,
     ) -> Result<attempt::Job, Unable> {
         let run = &self.run;
-        let output = log.path.with_extension("out");
+        let log = log::path(&run.dir, &self.attempt);
+        let output = log.with_extension("out");
         let root = &run.session.root;
         let cwd = step
             .cwd
@@ -133,8 +182,9 @@ impl Task {
             timeout: step.timeout,
             grace: run.plan.parts().policy.grace,
             log,
+            limit: run.session.log_limit,
             output,
-            outputs: step.outputs.clone(),
+            secrets: run.secrets.known().await,
         })
     }
 
@@ -154,7 +204,20 @@ impl Task {
         }
     }
 
-    async fn secrets(&self, step: &Step) -> Result<BTreeMap<String, String>, Unable> {
+    /// The secrets that a step reads; `None` if it was told to end before they were known: a
+    /// program that prints one may take its time.
+    async fn secrets(
+        &self,
+        step: &Step,
+        stop: &watch::Receiver<Stop>,
+    ) -> Result<Option<BTreeMap<String, String>>, Unable> {
+        tokio::select! {
+            found = self.read_secrets(step) => found.map(Some),
+            () = told_to_end(stop.clone()) => Ok(None),
+        }
+    }
+
+    async fn read_secrets(&self, step: &Step) -> Result<BTreeMap<String, String>, Unable> {
         let mut found = BTreeMap::new();
         for name in secrets_read(step) {
             let name = EnvName::parse(name).map_err(|error| Unable::logical(error.to_string()))?;
@@ -251,6 +314,7 @@ pub(super) async fn check(
         None => &run.plan.parts().verify,
     };
     let ground = probe::Ground {
+        hands: session.hands.clone(),
         root: session.root.clone(),
         host: Arc::clone(&session.host),
         mask: run.mask().await,

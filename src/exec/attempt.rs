@@ -4,20 +4,23 @@ use std::fs::File;
 use std::io::{self, Read as _};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use rustix::fs::OFlags;
+use serde::{Deserialize, Serialize};
 use tokio::sync::watch;
 
 use super::process::{self, Command};
+use super::secret::{Hidden, exposed};
 use super::supervise::{Limits, supervise};
 use super::{OnOutput, Stop, Unable, log, outputs};
 use crate::machine::Exit;
 use crate::mask::Mask;
-use crate::model::{Object, Output};
+use crate::time::Clock;
 
 /// What an attempt executes, and within which limits.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct Job {
     /// The process.
     pub command: Command,
@@ -25,66 +28,113 @@ pub struct Job {
     pub timeout: Option<Duration>,
     /// The time between asking it to end and killing it.
     pub grace: Duration,
-    /// Where its output is kept.
-    pub log: log::Target,
+    /// The file where its output is kept. Its folder exists.
+    pub log: PathBuf,
+    /// How much of it is kept, in bytes.
+    pub limit: u64,
     /// The file that `WF_OUTPUT` names. Its folder exists; the file is removed after reading.
     pub output: PathBuf,
-    /// The values that the file must give.
-    pub outputs: Vec<Output>,
+    /// What must not be kept or shown.
+    #[serde(with = "exposed")]
+    pub secrets: Vec<Hidden>,
 }
 
-/// How a piece of work ended.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Finished {
+/// What a process is tied to while it runs.
+pub struct Ties {
+    /// What all that it starts bears in its environment.
+    pub mark: String,
+    /// For the times in its log.
+    pub clock: Arc<dyn Clock>,
+    /// Whether it is told to end.
+    pub stop: watch::Receiver<Stop>,
+    /// Who is shown its output.
+    pub on_output: Option<OnOutput>,
+    /// Is told its process and when that began, once it was started.
+    pub on_start: Option<OnStart>,
+}
+
+/// Is told a process and when it began, in ticks since the boot.
+pub type OnStart = Box<dyn FnOnce(i32, u64) + Send>;
+
+/// How the work of an attempt ended.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Gone {
     /// How.
     pub exit: Exit,
-    /// The values it gave, checked; empty unless it succeeded.
-    pub outputs: Object,
-    /// How many bytes of output are kept.
+    /// What it wrote to its output file; empty unless it succeeded. Contains no secret.
+    pub output: String,
+    /// How many bytes of what it printed are kept.
     pub logged: u64,
 }
 
+impl Gone {
+    /// Work that could not begin, or of which nobody knows how it ended.
+    pub fn without(exit: impl Into<Exit>) -> Self {
+        Self {
+            exit: exit.into(),
+            output: String::new(),
+            logged: 0,
+        }
+    }
+}
+
 /// Runs a process to its end, or ends it.
-pub async fn run(job: Job, stop: watch::Receiver<Stop>, on_output: Option<OnOutput>) -> Finished {
-    let mask = job.log.mask.clone();
-    let mut writer = log::Writer::new(job.log, on_output);
+pub async fn run(job: Job, ties: Ties) -> Gone {
+    let mask = Mask::new(job.secrets.iter().map(Hidden::expose));
+    let target = log::Target {
+        path: job.log,
+        limit: job.limit,
+        mask: mask.clone(),
+        clock: ties.clock,
+    };
+    let mut writer = log::Writer::new(target, ties.on_output);
     let limits = Limits {
         timeout: job.timeout,
         grace: job.grace,
     };
     // What an attempt left here that was interrupted is not this one's.
     let _ = std::fs::remove_file(&job.output);
-    let exit = if *stop.borrow() == Stop::No {
-        match process::spawn(&job.command) {
-            Ok(process) => supervise(process, limits, stop, &mut writer).await,
+    let exit = if *ties.stop.borrow() == Stop::No {
+        match process::spawn(&job.command, &ties.mark) {
+            Ok(process) => {
+                if let Some(tell) = ties.on_start {
+                    tell(process.id(), process.start());
+                }
+                supervise(process, limits, ties.stop, &mut writer).await
+            }
             Err(unable) => unable.into(),
         }
     } else {
         Exit::Cancelled
     };
-    let given = if exit.is_success() {
-        read_outputs(&job.output, &job.outputs, &mask)
+    let output = if exit.is_success() {
+        read_output(&job.output, &mask)
     } else {
         let _ = std::fs::remove_file(&job.output);
-        Ok(Object::new())
+        Ok(String::new())
     };
-    conclude(exit, given, writer, &mask)
+    let (exit, output, logged) = conclude(exit, output, writer, &mask);
+    Gone {
+        exit,
+        output,
+        logged,
+    }
 }
 
-/// Ends the log and puts together how the work ended. A reason may quote what the world said, so
-/// it is masked.
-pub(super) fn conclude(
+/// Ends the log and puts together how the work ended: how, what it gave and how much of what it
+/// printed is kept. A reason may quote what the world said, so it is masked.
+pub(super) fn conclude<T: Default>(
     exit: Exit,
-    outputs: Result<Object, Unable>,
+    given: Result<T, Unable>,
     writer: log::Writer,
     mask: &Mask,
-) -> Finished {
+) -> (Exit, T, u64) {
     let written = writer.finish();
     let logged = *written.as_ref().unwrap_or(&0);
-    let (exit, outputs) = match (exit, outputs, written) {
-        (exit, _, _) if !exit.is_success() => (exit, Object::new()),
-        (_, Err(unable), _) | (_, _, Err(unable)) => (unable.into(), Object::new()),
-        (exit, Ok(outputs), Ok(_)) => (exit, outputs),
+    let (exit, given) = match (exit, given, written) {
+        (exit, _, _) if !exit.is_success() => (exit, T::default()),
+        (_, Err(unable), _) | (_, _, Err(unable)) => (unable.into(), T::default()),
+        (exit, Ok(given), Ok(_)) => (exit, given),
     };
     let exit = match exit {
         Exit::Unable { why, class } => Exit::Unable {
@@ -93,15 +143,11 @@ pub(super) fn conclude(
         },
         exit => exit,
     };
-    Finished {
-        exit,
-        outputs,
-        logged,
-    }
+    (exit, given, logged)
 }
 
-/// Reads and checks an output file; none is the same as an empty one.
-fn read_outputs(path: &Path, declared: &[Output], mask: &Mask) -> Result<Object, Unable> {
+/// Reads an output file; none is the same as an empty one.
+fn read_output(path: &Path, mask: &Mask) -> Result<String, Unable> {
     let bytes = read_bounded(path)
         .map_err(|error| Unable::environmental(format!("cannot read the output file: {error}")))?;
     if bytes.len() as u64 > outputs::LIMIT {
@@ -117,7 +163,7 @@ fn read_outputs(path: &Path, declared: &[Output], mask: &Mask) -> Result<Object,
             "the output file contains a secret; outputs are recorded and shown, so pass a secret on in a file",
         ));
     }
-    outputs::parse(&text, declared).map_err(|problems| Unable::logical(problems.join("; ")))
+    Ok(text)
 }
 
 /// A file's bytes, at most one more than the limit; the file is removed.

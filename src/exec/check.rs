@@ -6,12 +6,11 @@ use std::time::Duration;
 
 use tokio::sync::watch;
 
-use super::head::Head;
-use super::process::{self, Command};
-use super::supervise::{Limits, supervise};
-use super::{Env, Host, Stop, Unable, environment, files, shell};
+use super::probe::Probed;
+use super::process::Command;
+use super::{Env, Hands, Host, Stop, Unable, environment, files, shell};
 use crate::expr::{EvalError, Scope, Template};
-use crate::machine::{Exit, Ruling, Verdict};
+use crate::machine::{Ruling, Verdict};
 use crate::mask::Mask;
 use crate::model::{Check, Expect, Object, Probe};
 use crate::name::Name;
@@ -24,6 +23,8 @@ const HEAD: usize = 1024 * 1024;
 /// Where checks run.
 #[derive(Clone)]
 pub struct Ground {
+    /// Who starts their processes.
+    pub hands: Hands,
     /// The workspace's root.
     pub root: PathBuf,
     /// The engine's own environment.
@@ -63,43 +64,32 @@ impl Trial {
     /// Runs the probe and judges what it left. A check that is told to end rules `error`.
     pub async fn run(self, stop: watch::Receiver<Stop>) -> Verdict {
         let began = self.ground.clock.now();
-        let mut head = Head::new(HEAD);
-        let exit = match self.command {
+        let probed = match self.command {
             Ok(None) => None,
             Ok(Some(command)) => {
-                let limits = Limits {
-                    timeout: Some(self.timeout),
+                let probe = super::probe::Probe {
+                    command,
+                    timeout: self.timeout,
                     grace: self.ground.grace,
+                    keep: HEAD,
                 };
-                Some(probe(&command, limits, stop, &mut head).await)
+                Some(self.ground.hands.probe(probe, stop).await)
             }
-            Err(unable) => Some(unable.into()),
+            Err(unable) => Some(Probed::silent(unable.into())),
         };
         let root = &self.ground.root;
         let paths = self.expect.file_exists.iter();
         let files: Vec<FileFound> = paths.map(|path| look(root, path)).collect();
         let found = Found {
-            exit: exit.as_ref(),
-            stdout: &head.out,
-            stderr: &head.err,
-            truncated: head.truncated,
+            exit: probed.as_ref().map(|probed| &probed.exit),
+            stdout: probed.as_ref().map_or(&[], |probed| &probed.out),
+            stderr: probed.as_ref().map_or(&[], |probed| &probed.err),
+            truncated: probed.as_ref().is_some_and(|probed| probed.truncated),
             files: &files,
         };
         let took = self.ground.clock.now().since(began).as_millis();
         let millis = u64::try_from(took).unwrap_or(u64::MAX);
         discreet(&self.expect, &found, &self.ground.mask).verdict(self.name, millis)
-    }
-}
-
-async fn probe(
-    command: &Command,
-    limits: Limits,
-    stop: watch::Receiver<Stop>,
-    head: &mut Head,
-) -> Exit {
-    match process::spawn(command) {
-        Ok(process) => supervise(process, limits, stop, head).await,
-        Err(unable) => unable.into(),
     }
 }
 

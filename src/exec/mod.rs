@@ -2,7 +2,7 @@
 //!
 //! Everything is bounded: memory whatever a step prints, disk by the log limit, time by the
 //! caller's timeout and by short grace times of its own. Every future may be dropped at any
-//! point; the process group it started then ends with it.
+//! point; the processes it started then end with it.
 //!
 //! **Invariant:** only [`process`] spawns. **Invariant:** nothing reaches the disk before the
 //! mask has seen it.
@@ -15,18 +15,24 @@ pub mod check;
 pub mod environment;
 pub mod files;
 pub mod http;
+pub mod keeper;
 pub mod log;
 pub mod outputs;
+pub mod probe;
 pub mod process;
 pub mod secret;
 pub mod shell;
 pub mod supervise;
+pub mod tree;
 pub mod wait;
 
+mod hands;
 mod head;
+mod spawn;
 mod stop;
 mod unable;
 
+pub use hands::Hands;
 pub use stop::Stop;
 pub use unable::Unable;
 

@@ -1,17 +1,23 @@
-//! Spawning, finding and ending processes. The only place that starts one.
+//! Starting, following and ending processes. The only place that starts one.
 //!
-//! Every process leads a group of its own, and signals go to the whole group.
+//! Every process leads a session of its own, and signals go to all that it started: see
+//! [`tree`](super::tree).
 
+use std::collections::BTreeMap;
 use std::io;
-use std::os::unix::process::CommandExt as _;
+use std::os::unix::process::ExitStatusExt as _;
 use std::path::{Path, PathBuf};
-use std::process::Stdio;
+use std::process::ExitStatus;
 use std::time::Duration;
 
 use rustix::fs::Access;
-use rustix::process::{Pid, Signal};
-use tokio::process::Child;
+use rustix::process::{Pid, Signal, WaitOptions};
+use serde::{Deserialize, Serialize};
+use tokio::net::unix::pipe;
+use tokio::signal::unix::{SignalKind, signal};
 
+use super::spawn::{self, Image, Started};
+use super::tree::{self, Living, Root};
 use super::{Env, Unable};
 
 /// Where programs are looked up without a `PATH`.
@@ -20,8 +26,8 @@ const DEFAULT_PATH: &str = "/usr/local/bin:/usr/bin:/bin";
 /// How long a busy file is given to become free.
 const BUSY: Duration = Duration::from_millis(5);
 
-/// What is executed, without a shell, in a process group of its own.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// What is executed, without a shell, in a session of its own.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Command {
     /// The program, looked up in the `PATH` of `env` as a shell does, and its arguments.
     pub argv: Vec<String>,
@@ -32,11 +38,18 @@ pub struct Command {
     pub cwd: PathBuf,
 }
 
-/// A process that was started. If it is dropped before it was seen to end, its group is killed.
+/// A process that was started. If it is dropped before it was seen to end, everything that it
+/// started is killed.
 #[derive(Debug)]
 pub struct Process {
-    pub(super) child: Child,
-    group: Pid,
+    /// Its standard output, until somebody reads it.
+    pub(super) out: Option<pipe::Receiver>,
+    /// Its standard error, until somebody reads it.
+    pub(super) err: Option<pipe::Receiver>,
+    pid: Pid,
+    root: Root,
+    ends: tokio::signal::unix::Signal,
+    status: Option<ExitStatus>,
     ended: bool,
 }
 
@@ -48,51 +61,74 @@ impl Command {
     }
 }
 
-/// Starts a process: nothing to read, both outputs piped, no variable inherited.
-pub fn spawn(command: &Command) -> Result<Process, Unable> {
-    let Some((name, args)) = command.argv.split_first() else {
+/// Starts a process: nothing to read, both outputs piped, no variable inherited. Everything that
+/// it starts in turn bears `mark`.
+pub fn spawn(command: &Command, mark: &str) -> Result<Process, Unable> {
+    let Some(name) = command.argv.first() else {
         return Err(Unable::logical("there is no program to execute"));
     };
     let program = find(name, command.path(), &command.cwd)?;
-    #[expect(
-        clippy::disallowed_methods,
-        reason = "this is the place that starts processes"
-    )]
-    let mut std = std::process::Command::new(called(name, &program));
     let cwd: PathBuf = command.cwd.components().collect();
-    std.arg0(name)
-        .args(args)
-        .env_clear()
-        .env("PWD", &cwd)
-        .envs(command.env.iter().map(|(name, value)| (name, value)))
-        .current_dir(&cwd)
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .process_group(0);
-    let child = spawned(std).map_err(|error| refused(&error, command, &program))?;
-    let group = child.id().and_then(|id| Pid::from_raw(id.cast_signed()));
-    let group = group.ok_or_else(|| Unable::environmental(format!("`{name}` has no id")))?;
-    Ok(Process {
-        child,
-        group,
+    let env = variables(command, &cwd, mark);
+    let image = Image {
+        program: called(name, &program),
+        argv: &command.argv,
+        env: &env,
+        cwd: &cwd,
+    };
+    // Listened to first: the process may end before anybody asks.
+    let ends = signal(SignalKind::child()).map_err(|error| unusable(&error))?;
+    let started = spawned(&image).map_err(|error| refused(&error, command, &program))?;
+    let root = Root::new(started.pid, mark);
+    let pipe = |end| pipe::Receiver::from_owned_fd(end).map_err(|error| unusable(&error));
+    let mut process = Process {
+        out: None,
+        err: None,
+        pid: started.pid,
+        root,
+        ends,
+        status: None,
         ended: false,
-    })
+    };
+    process.out = Some(pipe(started.out)?);
+    process.err = Some(pipe(started.err)?);
+    Ok(process)
+}
+
+/// The whole environment, each name once: of two values the later counts, and only the mark
+/// cannot be chosen.
+fn variables(command: &Command, cwd: &Path, mark: &str) -> Vec<String> {
+    let cwd = cwd.display().to_string();
+    let mut variables = BTreeMap::from([("PWD", cwd.as_str())]);
+    variables.extend(
+        command
+            .env
+            .iter()
+            .map(|(name, value)| (name.as_str(), value.as_str())),
+    );
+    variables.insert(tree::MARK, mark);
+    let variables = variables.into_iter();
+    variables
+        .map(|(name, value)| format!("{name}={value}"))
+        .collect()
 }
 
 /// Starts a process. A file that was just written may still be open in a process that is about
 /// to execute something else, so a busy one is given a moment.
-fn spawned(command: std::process::Command) -> io::Result<Child> {
-    let mut command = tokio::process::Command::from(command);
+fn spawned(image: &Image<'_>) -> io::Result<Started> {
     for _ in 0..3 {
-        match command.spawn() {
+        match spawn::spawn(image) {
             Err(error) if error.kind() == io::ErrorKind::ExecutableFileBusy => {
                 std::thread::sleep(BUSY);
             }
             spawned => return spawned,
         }
     }
-    command.spawn()
+    spawn::spawn(image)
+}
+
+fn unusable(error: &io::Error) -> Unable {
+    Unable::environmental(format!("a process cannot be followed: {error}"))
 }
 
 /// What the system is told to execute: a path stays as it is, since a script sees it, and is
@@ -131,35 +167,56 @@ pub fn find(name: &str, path: Option<&str>, cwd: &Path) -> Result<PathBuf, Unabl
 }
 
 impl Process {
-    /// The id of the process, and of its group.
+    /// The id of the process, of its group and of its session.
     pub fn id(&self) -> i32 {
-        self.group.as_raw_nonzero().get()
+        self.root.pid
     }
 
-    /// Asks every process of the group to end.
+    /// When it began, in ticks since the boot.
+    pub fn start(&self) -> u64 {
+        self.root.start
+    }
+
+    /// Waits until the process itself has ended; may be dropped while it waits.
+    pub(super) async fn wait(&mut self) -> io::Result<ExitStatus> {
+        loop {
+            if let Some(status) = self.status {
+                return Ok(status);
+            }
+            let asked = rustix::process::waitpid(Some(self.pid), WaitOptions::NOHANG)?;
+            if let Some((_, status)) = asked {
+                self.root.ended();
+                self.status = Some(ExitStatus::from_raw(status.as_raw()));
+            } else if self.ends.recv().await.is_none() {
+                return Err(io::Error::other("the runtime ended"));
+            }
+        }
+    }
+
+    /// Asks everything that was started to end.
     pub fn ask_to_end(&self) {
-        self.signal(Signal::TERM);
+        self.root.signal(Signal::TERM);
     }
 
-    /// Ends every process of the group.
+    /// Ends everything that was started. What is just being started may be missed: whoever
+    /// needs it gone looks again.
     pub fn kill(&self) {
-        self.signal(Signal::KILL);
+        self.root.signal(Signal::KILL);
     }
 
-    /// Whether some process of the group lives. What nobody has reaped yet does not: in a
-    /// container that may take for ever.
-    pub fn has_group(&self) -> bool {
-        rustix::process::test_kill_process_group(self.group).is_ok() && has_living(self.id())
+    /// Whether something that it started lives on after its end.
+    pub fn has_left_something(&self) -> bool {
+        !self.root.is_gone()
+    }
+
+    /// What lives of all that was started.
+    pub fn members(&self) -> Vec<Living> {
+        self.root.members()
     }
 
     /// Nothing of it needs to be killed any more.
     pub(super) fn set_ended(&mut self) {
         self.ended = true;
-    }
-
-    /// A group that is gone needs no signal, so failure is no news.
-    fn signal(&self, signal: Signal) {
-        let _ = rustix::process::kill_process_group(self.group, signal);
     }
 }
 
@@ -168,30 +225,8 @@ impl Drop for Process {
         if !self.ended {
             self.kill();
         }
+        self.root.ended();
     }
-}
-
-/// Looks through the processes of the machine for a living one of a group; where they cannot be
-/// seen, there may be one.
-fn has_living(group: i32) -> bool {
-    let Ok(processes) = std::fs::read_dir("/proc") else {
-        return true;
-    };
-    processes.flatten().any(|process| {
-        let stat = std::fs::read(process.path().join("stat")).unwrap_or_default();
-        is_living(&String::from_utf8_lossy(&stat), group)
-    })
-}
-
-/// Whether a line of `/proc/<id>/stat`, `id (name) state parent group …`, tells of a living
-/// process of a group. The name may contain anything.
-fn is_living(stat: &str, group: i32) -> bool {
-    let Some((_, rest)) = stat.rsplit_once(')') else {
-        return false;
-    };
-    let mut fields = rest.split_whitespace();
-    let living = !matches!(fields.next(), None | Some("Z" | "X"));
-    living && fields.nth(1) == Some(group.to_string().as_str())
 }
 
 /// Says why a program could not be started.

@@ -11,10 +11,10 @@ use std::time::Duration;
 use rustix::fs::OFlags;
 use tokio::sync::{Mutex, watch};
 
-use super::head::Head;
-use super::process::{self, Command};
-use super::supervise::{Limits, supervise};
-use super::{Host, Stop};
+use super::probe::Probe;
+use super::process::Command;
+use super::{Hands, Host, Stop};
+use crate::machine::Exit;
 use crate::model::{Secret, SecretSource};
 use crate::name::EnvName;
 
@@ -43,6 +43,7 @@ pub struct Secrets {
     declared: Vec<Secret>,
     host: Arc<Host>,
     root: PathBuf,
+    hands: Hands,
     /// What is read; held while one is read, so that none is read twice.
     known: Mutex<BTreeMap<EnvName, Hidden>>,
 }
@@ -51,6 +52,28 @@ impl Hidden {
     /// The value itself.
     pub fn expose(&self) -> &str {
         &self.0
+    }
+}
+
+/// How secrets travel to the process that must not show them: on a socket of their owner, and
+/// nowhere else.
+pub(super) mod exposed {
+    use serde::{Deserialize, Deserializer, Serializer};
+
+    use super::Hidden;
+
+    pub(in crate::exec) fn serialize<S: Serializer>(
+        secrets: &[Hidden],
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(secrets.iter().map(Hidden::expose))
+    }
+
+    pub(in crate::exec) fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<Vec<Hidden>, D::Error> {
+        let texts = Vec::<String>::deserialize(deserializer)?;
+        Ok(texts.into_iter().map(|text| Hidden(text.into())).collect())
     }
 }
 
@@ -70,11 +93,12 @@ impl std::fmt::Debug for Secrets {
 
 impl Secrets {
     /// Takes the declarations; nothing is read yet.
-    pub fn new(declared: Vec<Secret>, host: Arc<Host>, root: PathBuf) -> Self {
+    pub fn new(declared: Vec<Secret>, host: Arc<Host>, root: PathBuf, hands: Hands) -> Self {
         Self {
             declared,
             host,
             root,
+            hands,
             known: Mutex::default(),
         }
     }
@@ -123,19 +147,19 @@ impl Secrets {
             env: (*self.host).clone().into_iter().collect(),
             cwd: self.root.clone(),
         };
-        let process = process::spawn(&command).map_err(|unable| unable.why)?;
-        let limits = Limits {
-            timeout: Some(PATIENCE),
+        let probe = Probe {
+            command,
+            timeout: PATIENCE,
             grace: Duration::from_secs(1),
+            keep: LONGEST + 1,
         };
-        let mut head = Head::new(LONGEST + 1);
         let (_told, stop) = watch::channel(Stop::No);
-        let exit = supervise(process, limits, stop, &mut head).await;
+        let probed = self.hands.probe(probe, stop).await;
         let program = argv.first().map_or("", String::as_str);
-        if exit.is_success() {
-            Ok(head.out)
-        } else {
-            Err(format!("`{program}` was to print it: {exit}"))
+        match probed.exit {
+            exit if exit.is_success() => Ok(probed.out),
+            Exit::Unable { why, .. } => Err(why),
+            exit => Err(format!("`{program}` was to print it: {exit}")),
         }
     }
 }
@@ -172,7 +196,7 @@ fn of_file(path: &Path) -> Result<Vec<u8>, String> {
 #[cfg(test)]
 mod tests {
     use super::{Hidden, Secrets};
-    use crate::exec::Host;
+    use crate::exec::{Hands, Host};
     use crate::model::{Secret, SecretSource};
     use crate::name::EnvName;
     use std::sync::Arc;
@@ -188,7 +212,7 @@ mod tests {
             name: name.clone(),
             source,
         };
-        let secrets = Secrets::new(vec![secret], Arc::new(host), dir.to_path_buf());
+        let secrets = Secrets::new(vec![secret], Arc::new(host), dir.to_path_buf(), Hands::Own);
         let read = secrets.get(&name).await.map_err(|error| error.to_string());
         assert_eq!(secrets.known().await.len(), usize::from(read.is_ok()));
         read
@@ -248,7 +272,12 @@ mod tests {
             name: name.clone(),
             source,
         };
-        let secrets = Secrets::new(vec![secret], Arc::default(), dir.path().to_path_buf());
+        let secrets = Secrets::new(
+            vec![secret],
+            Arc::default(),
+            dir.path().to_path_buf(),
+            Hands::Own,
+        );
         let (first, second) = tokio::join!(secrets.get(&name), secrets.get(&name));
         assert_eq!(first.unwrap().expose(), "s3cret");
         assert!(!format!("{second:?} {secrets:?}").contains("s3cret"));

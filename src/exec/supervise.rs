@@ -11,6 +11,7 @@ use tokio::time::Instant;
 
 use super::log::Stream;
 use super::process::Process;
+use super::tree::Living;
 use super::{Stop, Unable};
 use crate::machine::Exit;
 
@@ -20,7 +21,7 @@ const AFTER_END: Duration = Duration::from_millis(200);
 /// How long a killed process may take to disappear; longer, and it is beyond our reach.
 const AFTER_KILL: Duration = Duration::from_secs(5);
 
-/// How often a group is looked at that was asked to end.
+/// How often what is left is looked at.
 const LOOK: Duration = Duration::from_millis(20);
 
 /// Silence after which the beginning of a line is shown.
@@ -59,9 +60,9 @@ enum Phase {
     Runs,
     Asked,
     Killed,
-    /// It ended, and others hold its pipes.
+    /// It ended, and something that it started has not.
     Ended,
-    /// They were killed too.
+    /// That was killed too.
     Orphaned,
 }
 
@@ -117,18 +118,19 @@ impl Watched {
     }
 
     async fn follow(&mut self, mut stop: watch::Receiver<Stop>, sink: &mut dyn Sink) -> Exit {
-        let mut out = Pipe::new(self.process.child.stdout.take());
-        let mut err = Pipe::new(self.process.child.stderr.take());
+        let mut out = Pipe::new(self.process.out.take());
+        let mut err = Pipe::new(self.process.err.take());
         self.told_to(*stop.borrow_and_update());
         loop {
-            if self.status.is_some() && out.is_closed() && err.is_closed() && self.is_alone() {
+            let closed = self.status.is_some() && out.is_closed() && err.is_closed();
+            if closed && !self.process.has_left_something() {
                 return self.ending();
             }
             let due = self.due();
             let happened = tokio::select! {
                 () = out.fill(), if !out.is_closed() => Happening::Out,
                 () = err.fill(), if !err.is_closed() => Happening::Err,
-                exit = self.process.child.wait(), if self.status.is_none() => {
+                exit = self.process.wait(), if self.status.is_none() => {
                     Happening::Exit(exit)
                 }
                 told = told(&mut stop) => Happening::Stop(told),
@@ -147,17 +149,12 @@ impl Watched {
         }
     }
 
-    /// Whether nothing of the group needs to be waited for: where we did not end the process
-    /// ourselves, what it left running without our pipes is its own affair.
-    fn is_alone(&self) -> bool {
-        !matches!(self.phase, Phase::Asked) || !self.process.has_group()
-    }
-
-    /// When to act next. A group that was asked to end tells nobody when the last of it is gone.
+    /// When to act next. What lives on after its parent tells nobody when the last of it is
+    /// gone.
     fn due(&self) -> Option<Instant> {
-        match (self.phase, self.status) {
-            (Phase::Asked, Some(_)) => self.until.map(|until| until.min(soon(LOOK))),
-            _ => self.until,
+        match self.status {
+            Some(_) => self.until.map(|until| until.min(soon(LOOK))),
+            None => self.until,
         }
     }
 
@@ -169,7 +166,7 @@ impl Watched {
         self.status = Some(status.unwrap_or_default());
         match self.phase {
             Phase::Runs => self.enter(Phase::Ended, AFTER_END),
-            Phase::Killed => self.enter(Phase::Killed, AFTER_END),
+            Phase::Killed => self.enter(Phase::Killed, AFTER_KILL),
             Phase::Asked | Phase::Ended | Phase::Orphaned => {}
         }
     }
@@ -188,22 +185,28 @@ impl Watched {
         }
     }
 
-    /// The time of this phase is up. Gives whether there is another.
+    /// It is time to look, or the time of this phase is up. Gives whether there is another.
     fn escalate(&mut self, sink: &mut dyn Sink) -> bool {
+        let over = self.until.is_some_and(|until| until <= Instant::now());
         match self.phase {
             Phase::Runs => self.ask(Exit::TimedOut),
-            Phase::Asked if self.until.is_some_and(|until| until <= Instant::now()) => self.kill(),
-            Phase::Asked if self.process.has_group() => {}
-            Phase::Asked => self.enter(Phase::Orphaned, AFTER_END),
-            Phase::Ended => {
+            Phase::Asked if over => self.kill(),
+            Phase::Ended if over => {
                 sink.take(
                     Stream::Note,
-                    b"\xe2\x80\xa6 ended what the step left running \xe2\x80\xa6\n",
+                    left_running(&self.process.members()).as_bytes(),
                 );
                 self.process.kill();
-                self.enter(Phase::Orphaned, AFTER_END);
+                self.enter(Phase::Orphaned, AFTER_KILL);
             }
-            Phase::Killed | Phase::Orphaned => return false,
+            Phase::Killed | Phase::Orphaned if over => {
+                let note = "… some of what the step started cannot be ended …\n";
+                sink.take(Stream::Note, note.as_bytes());
+                return false;
+            }
+            // Something may have been started while the others were killed.
+            Phase::Killed | Phase::Orphaned if self.status.is_some() => self.process.kill(),
+            Phase::Asked | Phase::Ended | Phase::Killed | Phase::Orphaned => {}
         }
         true
     }
@@ -216,11 +219,7 @@ impl Watched {
 
     fn kill(&mut self) {
         self.process.kill();
-        let wait = match self.status {
-            Some(_) => AFTER_END,
-            None => AFTER_KILL,
-        };
-        self.enter(Phase::Killed, wait);
+        self.enter(Phase::Killed, AFTER_KILL);
     }
 
     fn enter(&mut self, phase: Phase, wait: Duration) {
@@ -265,6 +264,24 @@ impl<R: AsyncRead + Unpin> Pipe<R> {
             self.bytes.clear();
         }
     }
+}
+
+/// Says what is ended that a step left running.
+fn left_running(members: &[Living]) -> String {
+    let names = members
+        .iter()
+        .take(5)
+        .map(|left| format!("{} ({})", left.name, left.pid));
+    let names: Vec<String> = names.collect();
+    let more = if members.len() > names.len() {
+        ", …"
+    } else {
+        ""
+    };
+    format!(
+        "… ended what the step left running: {}{more} …\n",
+        names.join(", ")
+    )
 }
 
 fn of_status(status: ExitStatus) -> Exit {

@@ -29,6 +29,11 @@ impl Folder {
         self.0.join("blobs")
     }
 
+    /// Where the processes are known that outlive an engine.
+    pub fn keepers(&self) -> PathBuf {
+        self.0.join("keepers")
+    }
+
     /// Where a run keeps its logs and output files.
     pub fn run(&self, run: &RunId) -> PathBuf {
         self.0.join("runs").join(run.as_str())
@@ -42,7 +47,7 @@ impl Folder {
     }
 
     /// Makes the folder, and keeps version control out of it.
-    pub(super) fn create(&self) -> Result<(), StoreError> {
+    pub fn create(&self) -> Result<(), StoreError> {
         create(&self.0)?;
         let ignore = self.0.join(".gitignore");
         if !ignore.exists() {

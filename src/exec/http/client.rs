@@ -7,7 +7,7 @@ use tokio::sync::watch;
 use tokio::time::Instant;
 
 use super::{Ask, Job, job};
-use crate::exec::attempt::{Finished, conclude};
+use crate::exec::attempt::conclude;
 use crate::exec::log::{Stream, Writer};
 use crate::exec::supervise::{Sink as _, told, wait_until};
 use crate::exec::{Host, OnOutput, Stop, Unable};
@@ -49,13 +49,14 @@ impl Client {
         }
     }
 
-    /// Sends a request, waits for its answer and keeps its body like the output of a process.
+    /// Sends a request, waits for its answer and keeps its body like the output of a process. Says how
+    /// it ended and which outputs it gave.
     pub async fn run(
         &self,
         job: Job,
         mut stop: watch::Receiver<Stop>,
         on_output: Option<OnOutput>,
-    ) -> Finished {
+    ) -> (Exit, Object) {
         let mask = job.log.mask.clone();
         let until = job
             .timeout
@@ -73,7 +74,8 @@ impl Client {
             }
             Err(exit) => (exit, Ok(Object::new())),
         };
-        conclude(exit, outputs, writer, &mask)
+        let (exit, outputs, _logged) = conclude(exit, outputs, writer, &mask);
+        (exit, outputs)
     }
 
     /// Sends the request; gives the body of the answer, if outputs are to be read from it.

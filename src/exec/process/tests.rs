@@ -1,7 +1,7 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 
-use super::{find, is_living};
+use super::find;
 
 #[test]
 fn programs_are_found_as_a_shell_finds_them() {
@@ -37,18 +37,4 @@ fn programs_are_found_as_a_shell_finds_them() {
         find("sh", None, dir.path()).unwrap().to_str(),
         Some("/usr/bin/sh")
     );
-}
-
-#[test]
-fn the_dead_are_not_counted() {
-    for (stat, living) in [
-        ("12 (sleep) S 1 7 7 0 -1", true),
-        ("12 (a) b) (c) R 1 7 7 0", true),
-        ("12 (sleep) Z 1 7 7 0 -1", false),
-        ("12 (sleep) S 7 8 7 0 -1", false),
-        ("12 (sleep) S 1", false),
-        ("", false),
-    ] {
-        assert_eq!(is_living(stat, 7), living, "{stat}");
-    }
 }

@@ -1,0 +1,75 @@
+//! The hidden command that is the keeper of a run's processes, and how it is started.
+
+use std::ffi::OsString;
+use std::path::Path;
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use super::env::FOR_TESTS;
+use super::{Env, Exit, Failure, Ui};
+use crate::exec::Hands;
+use crate::exec::keeper::{Keeper, Start, serve};
+use crate::store::Folder;
+
+/// The word that makes this program a keeper. It is no command that a person gives.
+const WORD: &str = "__keep";
+
+/// This program, whatever became of its file since it was started.
+const SELF: &str = "/proc/self/exe";
+
+/// Is a keeper, if the command line says so.
+pub fn keeper(args: &[OsString]) -> Option<ExitCode> {
+    let [_, word, dir, id] = args else {
+        return None;
+    };
+    if word != WORD {
+        return None;
+    }
+    let served = Env::read_as("keeper").map(|env| {
+        let id = id.to_string_lossy();
+        serve(Path::new(dir), &id, env.clock())
+    });
+    Some(match served {
+        Ok(Ok(())) => ExitCode::SUCCESS,
+        _ => ExitCode::FAILURE,
+    })
+}
+
+/// What no other keeper is called: always by chance, even where tests decide the ids of runs.
+fn unique() -> Result<String, Failure> {
+    let mut bytes = [0; 8];
+    getrandom::fill(&mut bytes).map_err(|error| {
+        Failure::new(
+            Exit::State,
+            format!("the system gives no random bytes: {error}"),
+        )
+    })?;
+    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+}
+
+/// Starts a keeper for the runs of a state folder.
+pub fn hands(ui: &Ui, state: &Path) -> Result<Hands, Failure> {
+    let folder = Folder::new(state);
+    folder.create()?;
+    let own = std::env::current_exe().unwrap_or_default();
+    let program = if Path::new(SELF).exists() {
+        Path::new(SELF)
+    } else {
+        &own
+    };
+    let start = Start {
+        dir: &folder.keepers(),
+        id: unique()?,
+        program: (program, &[WORD]),
+        env: ui.env.only(&FOR_TESTS),
+    };
+    let keeper = Keeper::start(start).map_err(|error| {
+        let dir = folder.keepers();
+        let message = format!(
+            "cannot start the process that keeps all others, with a socket in {}: {error}",
+            dir.display()
+        );
+        Failure::new(Exit::State, message)
+    })?;
+    Ok(Hands::Keeper(Arc::new(keeper)))
+}

@@ -1,0 +1,91 @@
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use tokio::sync::watch;
+
+use super::attempt::{self, Gone, Job, Ties};
+use super::keeper::{Keeper, Task};
+use super::probe::{self, Probe, Probed};
+use super::{OnOutput, Stop};
+use crate::machine::Exit;
+use crate::time::Clock;
+
+/// Numbers what this process starts itself.
+static STARTED: AtomicU64 = AtomicU64::new(1);
+
+/// Who starts processes: this process itself, or a keeper that outlives it.
+#[derive(Clone, Debug)]
+pub enum Hands {
+    /// This process. What it started dies with its futures.
+    Own,
+    /// A keeper.
+    Keeper(Arc<Keeper>),
+}
+
+impl Hands {
+    /// The end of all that was done is recorded.
+    pub fn settle(&self) {
+        if let Self::Keeper(keeper) = self {
+            keeper.settle();
+        }
+    }
+
+    /// Ends all that is under way, at once.
+    pub fn kill(&self) {
+        if let Self::Keeper(keeper) = self {
+            keeper.kill();
+        }
+    }
+
+    /// Does the work of an attempt.
+    pub async fn run(
+        &self,
+        task: Task,
+        job: Job,
+        clock: Arc<dyn Clock>,
+        stop: watch::Receiver<Stop>,
+        on_output: Option<OnOutput>,
+    ) -> Gone {
+        match self {
+            Self::Own => {
+                let ties = Ties {
+                    mark: own_mark(),
+                    clock,
+                    stop,
+                    on_output,
+                    on_start: None,
+                };
+                attempt::run(job, ties).await
+            }
+            Self::Keeper(keeper) => match keeper.run(task, job, stop, on_output).await {
+                Ok(gone) => gone,
+                Err(lost) => lost.gone(),
+            },
+        }
+    }
+
+    /// The id of the keeper, if there is one.
+    pub fn keeper(&self) -> Option<&str> {
+        match self {
+            Self::Own => None,
+            Self::Keeper(keeper) => Some(keeper.id()),
+        }
+    }
+
+    /// Runs something that does not outlive this process.
+    pub async fn probe(&self, probe: Probe, stop: watch::Receiver<Stop>) -> Probed {
+        match self {
+            Self::Own => probe::run(probe, &own_mark(), stop).await,
+            Self::Keeper(keeper) => match keeper.probe(probe, stop).await {
+                Ok(probed) => probed,
+                Err(lost) => Probed::silent(Exit::from(lost.unable())),
+            },
+        }
+    }
+}
+
+/// What tells apart the trees that this process starts.
+fn own_mark() -> String {
+    let number = STARTED.fetch_add(1, Ordering::Relaxed);
+    format!("{}-{number}", std::process::id())
+}

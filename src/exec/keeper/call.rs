@@ -1,0 +1,75 @@
+//! One question to a keeper, and its answer.
+
+use std::io;
+use std::os::fd::AsRawFd as _;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{Mode, OFlags};
+use tokio::net::UnixStream;
+use tokio::sync::watch;
+
+use super::frame::{Frame, Frames, send};
+use super::message::{Answer, Ask, Told};
+use crate::exec::log::Stream;
+use crate::exec::supervise::told;
+use crate::exec::{OnOutput, Stop};
+
+/// What a keeper answered, and what was printed before, if nobody was shown it.
+pub(super) struct Called {
+    pub(super) answer: Answer,
+    pub(super) out: Vec<u8>,
+    pub(super) err: Vec<u8>,
+}
+
+/// Asks the keeper at a socket. An error means that there is none, or that it died.
+pub(super) async fn call(
+    socket: &Path,
+    ask: &Ask,
+    mut stop: watch::Receiver<Stop>,
+    mut on_output: Option<OnOutput>,
+) -> io::Result<Called> {
+    let connection = at(socket, |path| std::os::unix::net::UnixStream::connect(path))?;
+    connection.set_nonblocking(true)?;
+    let (from, mut to) = UnixStream::from_std(connection)?.into_split();
+    let mut from = Frames::new(from);
+    send(&mut to, &Frame::word(ask)?).await?;
+    let already = *stop.borrow_and_update();
+    if already != Stop::No {
+        send(&mut to, &Frame::word(&Told(already))?).await?;
+    }
+    let (mut out, mut err) = (Vec::new(), Vec::new());
+    loop {
+        let frame = tokio::select! {
+            frame = from.next() => frame?.ok_or(io::ErrorKind::UnexpectedEof)?,
+            degree = told(&mut stop) => {
+                send(&mut to, &Frame::word(&Told(degree))?).await?;
+                continue;
+            }
+        };
+        match (frame, &mut on_output) {
+            (Frame::Output(stream, bytes), Some(show)) => show(stream, &bytes),
+            (Frame::Output(Stream::Out, bytes), None) => out.extend(bytes),
+            (Frame::Output(_, bytes), None) => err.extend(bytes),
+            (word @ Frame::Word(_), _) => {
+                let answer = word.read()?;
+                return Ok(Called { answer, out, err });
+            }
+        }
+    }
+}
+
+/// Does something with a socket, whose path the system takes only up to a hundred bytes or so:
+/// its folder is named by a number.
+pub(super) fn at<T>(socket: &Path, with: impl Fn(&Path) -> io::Result<T>) -> io::Result<T> {
+    let (Some(dir), Some(name)) = (socket.parent(), socket.file_name()) else {
+        return with(socket);
+    };
+    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let dir = rustix::fs::open(dir, flags, Mode::empty())?;
+    let short = PathBuf::from(format!("/proc/self/fd/{}", dir.as_raw_fd())).join(name);
+    if short.parent().is_some_and(Path::exists) {
+        with(&short)
+    } else {
+        with(socket)
+    }
+}

@@ -1,0 +1,213 @@
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use tokio::sync::{mpsc, oneshot, watch};
+
+use super::journal::{Journal, Note};
+use super::message::{Answer, Task};
+use crate::exec::attempt::{self, Gone, Job, Ties};
+use crate::exec::log::Stream;
+use crate::exec::{OnOutput, Stop, Unable};
+use crate::name::RunId;
+use crate::time::Clock;
+
+/// How many pieces of output wait for an engine that reads slowly; what comes then is only in
+/// the log.
+const WAITING: usize = 64;
+
+/// What a keeper does and knows.
+pub(super) struct Desk {
+    id: String,
+    clock: Arc<dyn Clock>,
+    state: Mutex<State>,
+}
+
+struct State {
+    journal: Journal,
+    live: BTreeMap<Task, Live>,
+    sealed: BTreeSet<RunId>,
+    marks: u64,
+}
+
+/// An attempt under way.
+struct Live {
+    stop: watch::Sender<Stop>,
+    followers: Followers,
+}
+
+/// Those who wait for the end of an attempt.
+type Followers = Arc<Mutex<Vec<Follower>>>;
+
+struct Follower {
+    shown: Option<mpsc::Sender<(Stream, Vec<u8>)>>,
+    ended: oneshot::Sender<Gone>,
+}
+
+/// An attempt that was accepted and is to be worked on.
+pub(super) struct Accepted {
+    task: Task,
+    job: Job,
+    ties: Ties,
+    followers: Followers,
+}
+
+/// How an attempt is followed from a connection.
+pub(super) struct Following {
+    /// What it prints, if that is shown.
+    pub(super) shown: mpsc::Receiver<(Stream, Vec<u8>)>,
+    /// How it ends.
+    pub(super) ended: oneshot::Receiver<Gone>,
+    /// How it is told to.
+    pub(super) stop: watch::Sender<Stop>,
+}
+
+impl Desk {
+    /// A desk without work.
+    pub(super) fn new(id: String, journal: Journal, clock: Arc<dyn Clock>) -> Arc<Self> {
+        let state = State {
+            journal,
+            live: BTreeMap::new(),
+            sealed: BTreeSet::new(),
+            marks: 0,
+        };
+        Arc::new(Self {
+            id,
+            clock,
+            state: Mutex::new(state),
+        })
+    }
+
+    /// Accepts an attempt and notes that it begins; or says why not.
+    pub(super) fn accept(
+        &self,
+        task: Task,
+        job: Job,
+        shows: bool,
+    ) -> Result<(Accepted, Following), Answer> {
+        let mark = self.mark();
+        let mut state = self.state();
+        if state.sealed.contains(&task.run) || state.live.contains_key(&task) {
+            return Err(Answer::Unknown);
+        }
+        let begins = Note::Begins {
+            task: task.clone(),
+            mark: mark.clone(),
+        };
+        if let Err(error) = state.journal.note(&begins) {
+            let why = format!("the keeper cannot write its journal: {error}");
+            return Err(Answer::Gone(Gone::without(Unable::environmental(why))));
+        }
+        let (stop, heard) = watch::channel(Stop::No);
+        let followers = Followers::default();
+        let live = Live {
+            stop,
+            followers: Arc::clone(&followers),
+        };
+        let following = live.follow(shows);
+        state.live.insert(task.clone(), live);
+        let ties = Ties {
+            mark,
+            clock: Arc::clone(&self.clock),
+            stop: heard,
+            on_output: Some(shown(&followers)),
+            on_start: None,
+        };
+        let accepted = Accepted {
+            task,
+            job,
+            ties,
+            followers,
+        };
+        Ok((accepted, following))
+    }
+
+    /// Does the work of an attempt, notes how it ended and tells everybody.
+    pub(super) async fn work(self: Arc<Self>, accepted: Accepted) {
+        let Accepted {
+            task,
+            job,
+            mut ties,
+            followers,
+        } = accepted;
+        let (desk, about) = (Arc::clone(&self), task.clone());
+        ties.on_start = Some(Box::new(move |pid, start| {
+            let task = about;
+            // Without this line a later engine knows less of a process whose keeper died.
+            let _ = desk.state().journal.note(&Note::Runs { task, pid, start });
+        }));
+        let gone = attempt::run(job, ties).await;
+        let mut state = self.state();
+        let ended = Note::Ended {
+            task: task.clone(),
+            gone: gone.clone(),
+        };
+        // If it cannot be noted, those who listen still learn it.
+        let _ = state.journal.note(&ended);
+        state.live.remove(&task);
+        drop(state);
+        for follower in lock(&followers).drain(..) {
+            let _ = follower.ended.send(gone.clone());
+        }
+    }
+
+    /// Follows an attempt that is under way.
+    pub(super) fn follow(&self, task: &Task, shows: bool) -> Option<Following> {
+        let state = self.state();
+        state.live.get(task).map(|live| live.follow(shows))
+    }
+
+    /// Begins nothing of a run any more.
+    pub(super) fn seal(&self, run: RunId) {
+        self.state().sealed.insert(run);
+    }
+
+    /// A mark for the next tree.
+    pub(super) fn mark(&self) -> String {
+        let mut state = self.state();
+        state.marks += 1;
+        format!("{}-{}", self.id, state.marks)
+    }
+
+    /// Ends everything at once.
+    pub(super) fn kill(&self) {
+        for live in self.state().live.values() {
+            live.stop.send_replace(Stop::AtOnce);
+        }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        lock(&self.state)
+    }
+}
+
+impl Live {
+    fn follow(&self, shows: bool) -> Following {
+        let (to, shown) = mpsc::channel(WAITING);
+        let (end, ended) = oneshot::channel();
+        lock(&self.followers).push(Follower {
+            shown: shows.then_some(to),
+            ended: end,
+        });
+        Following {
+            shown,
+            ended,
+            stop: self.stop.clone(),
+        }
+    }
+}
+
+/// Shows output to those who want to see it and have room for it.
+fn shown(followers: &Followers) -> OnOutput {
+    let followers = Arc::clone(followers);
+    Box::new(move |stream, bytes| {
+        for follower in lock(&followers).iter() {
+            if let Some(to) = &follower.shown {
+                let _ = to.try_send((stream, bytes.to_vec()));
+            }
+        }
+    })
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,68 @@
+use serde::{Deserialize, Serialize};
+
+use crate::exec::Stop;
+use crate::exec::attempt::{Gone, Job};
+use crate::exec::probe::Probe;
+use crate::machine::{Attempt, Exit};
+use crate::name::RunId;
+
+/// An attempt of some run, as a keeper knows it.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Task {
+    /// The run.
+    pub run: RunId,
+    /// The attempt.
+    pub attempt: Attempt,
+}
+
+/// What an engine asks a keeper for: the first message of a connection.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Ask {
+    /// To do the work of an attempt. It goes on if the engine dies.
+    Run {
+        /// Which.
+        task: Task,
+        /// What.
+        job: Box<Job>,
+        /// Whether to show what it prints.
+        show: bool,
+    },
+    /// To run something that ends with the connection.
+    Probe(Box<Probe>),
+    /// How an attempt ends that an engine asked for before.
+    Follow {
+        /// Which.
+        task: Task,
+        /// Whether to show what it prints.
+        show: bool,
+    },
+    /// To begin nothing of a run any more.
+    Seal {
+        /// Which.
+        run: RunId,
+    },
+}
+
+/// What an engine says later on a connection.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub(super) struct Told(pub(super) Stop);
+
+/// What a keeper answers: the last message of a connection.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Answer {
+    /// The work of an attempt ended.
+    Gone(Gone),
+    /// A probe ended; what it printed was sent before.
+    Probed {
+        /// How.
+        exit: Exit,
+        /// Whether its standard output went on.
+        truncated: bool,
+    },
+    /// The keeper does nothing for such an attempt.
+    Unknown,
+    /// The run is sealed.
+    Sealed,
+}

@@ -1,0 +1,32 @@
+//! The process that owns every process of a run, and outlives the engine.
+//!
+//! The engine starts one keeper beside itself and asks it for everything that is a process: the
+//! work of attempts, checks, programs that print secrets. The keeper starts them, writes their
+//! logs, ends them when they take too long, and notes in its *journal* what began and how it
+//! ended. If the engine dies, checks die with it, and the work goes on: a later engine finds the
+//! keeper by its socket, or its journal if it is gone too, and learns the end of the work as if
+//! nothing had happened. See [`recall`].
+//!
+//! ```text
+//! engine ──one connection an attempt──▶ keeper ──▶ session of the attempt, and its tree
+//!    └──── presence: its end is the engine's death      └── keepers/<id>.journal
+//! ```
+//!
+//! **Invariant:** the journal says that an attempt begins before its process is started. So what
+//! no journal names was never started, and is safe to start. **Invariant:** a run that was taken
+//! over is *sealed* at the keepers of its former owners: nothing of it begins there any more.
+
+mod call;
+mod desk;
+mod frame;
+mod journal;
+mod keeper;
+mod message;
+mod recall;
+mod serve;
+
+pub use journal::{Entry, Journal, Note, read as read_journal};
+pub use keeper::{Keeper, Lost, Start};
+pub use message::Task;
+pub use recall::{Past, Recall, recall, sweep};
+pub use serve::serve;

@@ -1,0 +1,142 @@
+//! What became of an attempt that an earlier engine asked some keeper for.
+
+use std::fs;
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+
+use tokio::sync::watch;
+
+use super::call::call;
+use super::journal::{self, Entry};
+use super::message::{Answer, Ask, Task};
+use crate::exec::attempt::Gone;
+use crate::exec::{OnOutput, Stop, tree};
+use crate::machine::Exit;
+use crate::name::RunId;
+
+/// What became of an attempt.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Recall {
+    /// Its work ended, some time ago or just now.
+    Gone(Gone),
+    /// No keeper ever began it.
+    NeverBegan,
+}
+
+/// Where the keepers of the past are looked for.
+#[derive(Clone, Copy, Debug)]
+pub struct Past<'a> {
+    /// The folder of journals and sockets.
+    pub dir: &'a Path,
+    /// The keeper of this engine, which is not of the past.
+    pub own: Option<&'a str>,
+    /// The keeper that the attempt was meant for, if that is known and if its journal cannot have
+    /// been lost with the machine's memory.
+    pub meant_for: Option<&'a str>,
+}
+
+/// Finds out what became of an attempt, and waits for its end if it is still under way. Whatever
+/// is left of one whose keeper died is killed.
+///
+/// From here on no keeper of the past begins anything of its run.
+pub async fn recall(
+    past: Past<'_>,
+    task: &Task,
+    stop: watch::Receiver<Stop>,
+    on_output: Option<OnOutput>,
+) -> Recall {
+    let mut found = None;
+    let mut meant_for_is_known = false;
+    for (keeper, path) in journals(past.dir) {
+        if past.own == Some(keeper.as_str()) {
+            continue;
+        }
+        seal(past.dir, &keeper, &task.run).await;
+        meant_for_is_known |= past.meant_for == Some(keeper.as_str());
+        if let Ok(Some(entry)) = journal::read(&path, task) {
+            found = Some((keeper, path, entry));
+        }
+    }
+    match found {
+        Some((keeper, path, entry)) => {
+            let socket = journal::socket(past.dir, &keeper);
+            let ended = ending(&socket, &path, task, entry, (stop, on_output)).await;
+            Recall::Gone(ended)
+        }
+        None if meant_for_is_known => Recall::NeverBegan,
+        None => Recall::Gone(Gone::without(Exit::Interrupted)),
+    }
+}
+
+/// How an attempt ended that some keeper began.
+async fn ending(
+    socket: &Path,
+    path: &Path,
+    task: &Task,
+    entry: Entry,
+    (stop, on_output): (watch::Receiver<Stop>, Option<OnOutput>),
+) -> Gone {
+    if let Some(gone) = entry.gone {
+        return gone;
+    }
+    let ask = Ask::Follow {
+        task: task.clone(),
+        show: on_output.is_some(),
+    };
+    let answer = call(socket, &ask, stop, on_output)
+        .await
+        .map(|called| called.answer);
+    if let Ok(Answer::Gone(gone)) = answer {
+        return gone;
+    }
+    // It may have ended while it was asked about.
+    let entry = journal::read(path, task).ok().flatten().unwrap_or(entry);
+    if let Some(gone) = entry.gone {
+        return gone;
+    }
+    let killing = move || {
+        if let Some((pid, start)) = entry.process {
+            tree::kill_session(pid, start);
+        }
+        tree::kill_marked(|mark| mark == entry.mark);
+    };
+    let _ = tokio::task::spawn_blocking(killing).await;
+    Gone::without(Exit::Interrupted)
+}
+
+/// Lets a keeper begin nothing of a run any more; one that is gone begins nothing anyway.
+async fn seal(dir: &Path, keeper: &str, run: &RunId) {
+    let ask = Ask::Seal { run: run.clone() };
+    let (_told, stop) = watch::channel(Stop::No);
+    let _ = call(&journal::socket(dir, keeper), &ask, stop, None).await;
+}
+
+/// The journals of a folder, and the keepers that wrote them, in the order of their names.
+fn journals(dir: &Path) -> Vec<(String, PathBuf)> {
+    let Ok(entries) = fs::read_dir(dir) else {
+        return Vec::new();
+    };
+    let paths = entries.flatten().map(|entry| entry.path());
+    let journals = paths.filter(|path| path.extension().is_some_and(|end| end == "journal"));
+    let mut found: Vec<(String, PathBuf)> = journals
+        .filter_map(|path| Some((path.file_stem()?.to_str()?.to_owned(), path)))
+        .collect();
+    found.sort();
+    found
+}
+
+/// Removes the journals and sockets of keepers that are gone, if every run they know of has
+/// ended.
+pub fn sweep(dir: &Path, has_ended: impl Fn(&RunId) -> bool) {
+    for (keeper, path) in journals(dir) {
+        let socket = journal::socket(dir, &keeper);
+        let lives = super::call::at(&socket, |path| UnixStream::connect(path)).is_ok();
+        let Ok(runs) = journal::runs(&path) else {
+            continue;
+        };
+        if !lives && runs.iter().all(&has_ended) {
+            let _ = fs::remove_file(socket);
+            let _ = fs::remove_file(path);
+        }
+    }
+}

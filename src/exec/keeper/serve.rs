@@ -1,0 +1,187 @@
+//! The keeper's own loop.
+
+use std::io;
+use std::os::fd::AsFd as _;
+use std::os::unix::net as std_unix;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::io::AsyncReadExt as _;
+use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
+use tokio::net::{UnixListener, UnixStream};
+use tokio::sync::{mpsc, watch};
+use tokio::task::JoinSet;
+
+use super::desk::{Accepted, Desk, Following};
+use super::frame::{Frame, Frames, send};
+use super::journal::{self, Journal, Note};
+use super::keeper::{FAREWELL, KILL};
+use super::message::{Answer, Ask, Told};
+use crate::exec::log::Stream;
+use crate::exec::probe::{self, Probe};
+use crate::exec::{Stop, tree};
+use crate::time::Clock;
+
+/// How long those who follow something may take to be told its end.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+/// Keeps processes for an engine, until both have ended. Standard input is the socket on which
+/// engines ask, standard output the one whose end is the end of the first engine.
+pub fn serve(dir: &Path, id: &str, clock: Arc<dyn Clock>) -> io::Result<()> {
+    // No signal of the engine's terminal is for this process or for what it starts.
+    let _ = rustix::process::setsid();
+    let finds = if tree::adopt() { "subreaper" } else { "groups" };
+    rustix::process::chdir("/")?;
+    let mut journal = Journal::open(&journal::path(dir, id))?;
+    journal.note(&Note::Keeps {
+        pid: rustix::process::getpid().as_raw_nonzero().get(),
+        finds: finds.into(),
+    })?;
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()?;
+    let desk = Desk::new(id.to_owned(), journal, clock);
+    let settled = runtime.block_on(keep(&desk))?;
+    let _ = std::fs::remove_file(journal::socket(dir, id));
+    if settled {
+        let _ = std::fs::remove_file(journal::path(dir, id));
+    }
+    Ok(())
+}
+
+/// Works until the engine is gone and nothing is under way. Says whether the engine has recorded
+/// the end of everything.
+async fn keep(desk: &Arc<Desk>) -> io::Result<bool> {
+    let (listener, mut presence) = surroundings()?;
+    let (to, mut accepted) = mpsc::unbounded_channel();
+    let mut attempts = JoinSet::new();
+    let mut connections = JoinSet::new();
+    let (mut present, mut settled) = (true, false);
+    let mut word = [0];
+    while present || !attempts.is_empty() {
+        tokio::select! {
+            connection = listener.accept() => {
+                connections.spawn(attend(Arc::clone(desk), connection?.0, to.clone()));
+            }
+            Some(accepted) = accepted.recv() => {
+                attempts.spawn(Arc::clone(desk).work(accepted));
+            }
+            Some(_) = attempts.join_next() => {}
+            Some(_) = connections.join_next() => {}
+            read = presence.read(&mut word), if present => match (read, word) {
+                (Ok(1..), [FAREWELL]) => settled = true,
+                (Ok(1..), [KILL]) => desk.kill(),
+                _ => present = false,
+            },
+        }
+    }
+    // Whoever follows what has just ended is still to be told.
+    let rest = async { while connections.join_next().await.is_some() {} };
+    let _ = tokio::time::timeout(PATIENCE, rest).await;
+    Ok(settled)
+}
+
+/// The socket to listen on, and the one that ends with the engine.
+fn surroundings() -> io::Result<(UnixListener, UnixStream)> {
+    let listener = std_unix::UnixListener::from(io::stdin().as_fd().try_clone_to_owned()?);
+    let presence = std_unix::UnixStream::from(io::stdout().as_fd().try_clone_to_owned()?);
+    listener.set_nonblocking(true)?;
+    presence.set_nonblocking(true)?;
+    Ok((
+        UnixListener::from_std(listener)?,
+        UnixStream::from_std(presence)?,
+    ))
+}
+
+/// Does what is asked for on a connection. Whoever asks goes away at any time.
+async fn attend(
+    desk: Arc<Desk>,
+    connection: UnixStream,
+    work: mpsc::UnboundedSender<Accepted>,
+) -> io::Result<()> {
+    let (from, mut to) = connection.into_split();
+    let mut from = Frames::new(from);
+    let Some(first) = from.next().await? else {
+        return Ok(());
+    };
+    match first.read()? {
+        Ask::Run { task, job, show } => match desk.accept(task, *job, show) {
+            Ok((accepted, following)) => {
+                let _ = work.send(accepted);
+                pass_on(following, &mut from, &mut to).await
+            }
+            Err(answer) => send(&mut to, &Frame::word(&answer)?).await,
+        },
+        Ask::Follow { task, show } => match desk.follow(&task, show) {
+            Some(following) => pass_on(following, &mut from, &mut to).await,
+            None => send(&mut to, &Frame::word(&Answer::Unknown)?).await,
+        },
+        Ask::Probe(probe) => examine(&desk, *probe, &mut from, &mut to).await,
+        Ask::Seal { run } => {
+            desk.seal(run);
+            send(&mut to, &Frame::word(&Answer::Sealed)?).await
+        }
+    }
+}
+
+/// Passes on what an attempt prints and how it ends, and what it is told.
+async fn pass_on(
+    mut following: Following,
+    from: &mut Frames<OwnedReadHalf>,
+    to: &mut OwnedWriteHalf,
+) -> io::Result<()> {
+    let mut listens = true;
+    let gone = loop {
+        tokio::select! {
+            biased;
+            Some((stream, bytes)) = following.shown.recv() => {
+                send(to, &Frame::Output(stream, bytes)).await?;
+            }
+            gone = &mut following.ended => break gone,
+            told = from.next(), if listens => match told? {
+                Some(frame) => {
+                    let Told(degree) = frame.read()?;
+                    following.stop.send_if_modified(|stop| std::mem::replace(stop, degree.max(*stop)) < degree);
+                }
+                None => listens = false,
+            },
+        }
+    };
+    let gone = gone.map_err(|_| io::ErrorKind::BrokenPipe)?;
+    while let Ok((stream, bytes)) = following.shown.try_recv() {
+        send(to, &Frame::Output(stream, bytes)).await?;
+    }
+    send(to, &Frame::word(&Answer::Gone(gone))?).await
+}
+
+/// Runs something that is killed when nobody listens any more.
+async fn examine(
+    desk: &Desk,
+    probe: Probe,
+    from: &mut Frames<OwnedReadHalf>,
+    to: &mut OwnedWriteHalf,
+) -> io::Result<()> {
+    let (stop, heard) = watch::channel(Stop::No);
+    let mark = desk.mark();
+    let mut work = std::pin::pin!(probe::run(probe, &mark, heard));
+    let mut listens = true;
+    let probed = loop {
+        tokio::select! {
+            probed = &mut work => break probed,
+            told = from.next(), if listens => {
+                let told = told.ok().flatten().and_then(|frame| frame.read().ok());
+                listens = told.is_some();
+                stop.send_replace(told.map_or(Stop::AtOnce, |Told(degree)| degree));
+            }
+        }
+    };
+    for (stream, bytes) in [(Stream::Out, probed.out), (Stream::Err, probed.err)] {
+        send(to, &Frame::Output(stream, bytes)).await?;
+    }
+    let answer = Answer::Probed {
+        exit: probed.exit,
+        truncated: probed.truncated,
+    };
+    send(to, &Frame::word(&answer)?).await
+}

@@ -1,0 +1,69 @@
+//! A process that is run for what it prints: a check, a program that knows a secret.
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use tokio::sync::watch;
+
+use super::Stop;
+use super::head::Head;
+use super::process::{self, Command};
+use super::supervise::{Limits, supervise};
+use crate::machine::Exit;
+
+/// What is run, and how much of what it prints counts.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Probe {
+    /// The process.
+    pub command: Command,
+    /// The longest it may take.
+    pub timeout: Duration,
+    /// The time between asking it to end and killing it.
+    pub grace: Duration,
+    /// How much of either output is kept, in bytes.
+    pub keep: usize,
+}
+
+/// How a probe ended, and what it printed.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Probed {
+    /// How.
+    pub exit: Exit,
+    /// The beginning of its standard output.
+    pub out: Vec<u8>,
+    /// The beginning of its standard error.
+    pub err: Vec<u8>,
+    /// Whether its standard output went on.
+    pub truncated: bool,
+}
+
+impl Probed {
+    /// A probe of which nothing is known but how it ended.
+    pub(super) fn silent(exit: Exit) -> Self {
+        Self {
+            exit,
+            out: Vec::new(),
+            err: Vec::new(),
+            truncated: false,
+        }
+    }
+}
+
+/// Runs a probe to its end, or ends it. All that it starts bears `mark`.
+pub async fn run(probe: Probe, mark: &str, stop: watch::Receiver<Stop>) -> Probed {
+    let limits = Limits {
+        timeout: Some(probe.timeout),
+        grace: probe.grace,
+    };
+    let mut head = Head::new(probe.keep);
+    let exit = match process::spawn(&probe.command, mark) {
+        Ok(process) => supervise(process, limits, stop, &mut head).await,
+        Err(unable) => unable.into(),
+    };
+    Probed {
+        exit,
+        out: head.out,
+        err: head.err,
+        truncated: head.truncated,
+    }
+}

@@ -1,0 +1,318 @@
+//! What a process started, and what that started: found even where it left its parents, its
+//! group or its session.
+//!
+//! A process that outlives its parent is given to the nearest ancestor that asked for such: the
+//! one that starts all (see [`adopt`]). Whose it was is told by its session, by a mark in its
+//! environment, or, where it threw both away, by nobody else having lived when it began.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use rustix::process::{Pid, Signal, WaitOptions};
+
+/// The variable that marks every process of one tree.
+pub const MARK: &str = "WF_TREE";
+
+/// How often what was killed is looked for again, and the pause in between.
+const ROUNDS: usize = 200;
+const PAUSE: Duration = Duration::from_millis(5);
+
+/// Whether what loses its parent comes to this process.
+static ADOPTS: AtomicBool = AtomicBool::new(false);
+
+/// The processes that this one started and that have not ended, and when they began.
+static ROOTS: Mutex<BTreeMap<i32, u64>> = Mutex::new(BTreeMap::new());
+
+/// Where a tree begins.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Root {
+    /// The process that was started, which leads a session and a group.
+    pub(super) pid: i32,
+    /// When, in ticks since the boot.
+    pub(super) start: u64,
+    /// What its environment says in [`MARK`].
+    pub(super) mark: String,
+}
+
+/// A living process, as the system tells it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Living {
+    /// Its id.
+    pub pid: i32,
+    /// Its name, as far as the system keeps it.
+    pub name: String,
+    /// Whether it has ended and nobody has asked how.
+    pub zombie: bool,
+    parent: i32,
+    group: i32,
+    session: i32,
+    start: u64,
+}
+
+/// Lets everything that loses its parent come to this process, so that it can be found. Says
+/// whether the system does that.
+pub fn adopt() -> bool {
+    let done = rustix::process::set_child_subreaper(Some(rustix::process::getpid())).is_ok();
+    ADOPTS.store(done, Ordering::Relaxed);
+    done
+}
+
+impl Root {
+    /// A process that was just started.
+    pub(super) fn new(pid: Pid, mark: &str) -> Self {
+        let pid = pid.as_raw_nonzero().get();
+        let start = living(pid).map_or(0, |process| process.start);
+        roots(|roots| roots.insert(pid, start));
+        Self {
+            pid,
+            start,
+            mark: mark.to_owned(),
+        }
+    }
+
+    /// The process itself has ended, and its number may be another's soon.
+    pub(super) fn ended(&self) {
+        roots(|roots| roots.remove(&self.pid));
+    }
+
+    /// What lives of the tree, its root included.
+    pub(super) fn members(&self) -> Vec<Living> {
+        self.among(&all())
+    }
+
+    /// Whether nothing lives of the tree, whose root has ended. Usually one question to the
+    /// system answers that.
+    pub(super) fn is_gone(&self) -> bool {
+        if ADOPTS.load(Ordering::Relaxed) && has_no_children() {
+            return true;
+        }
+        self.among(&later_than(self.pid)).is_empty()
+    }
+
+    /// Sends a signal to all that lives of the tree. Nobody must be missed because it was just
+    /// being started: who kills looks again.
+    pub(super) fn signal(&self, signal: Signal) {
+        if let Some(group) = Pid::from_raw(self.pid) {
+            // A group that is gone needs no signal, so failure is no news.
+            let _ = rustix::process::kill_process_group(group, signal);
+        }
+        for member in self.members() {
+            if member.group != self.pid {
+                member.signal(signal);
+            }
+        }
+    }
+
+    fn among(&self, all: &[Living]) -> Vec<Living> {
+        let mut others = roots(|roots| roots.clone());
+        others.remove(&self.pid);
+        let me = rustix::process::getpid().as_raw_nonzero().get();
+        reap(all, me, &others, self.pid);
+        let view = View {
+            all,
+            root: self,
+            others: &others,
+            me,
+            adopts: ADOPTS.load(Ordering::Relaxed),
+        };
+        view.members(&mark_of)
+    }
+}
+
+impl Living {
+    /// Sends it a signal.
+    pub fn signal(&self, signal: Signal) {
+        if let Some(pid) = Pid::from_raw(self.pid) {
+            let _ = rustix::process::kill_process(pid, signal);
+        }
+    }
+}
+
+/// Kills every process with a mark that is wanted.
+pub fn kill_marked(wanted: impl Fn(&str) -> bool) {
+    kill_all(|process| mark_of(process.pid).is_some_and(|mark| wanted(&mark)));
+}
+
+/// Kills what a session holds whose leader began at a certain time.
+pub fn kill_session(leader: i32, start: u64) {
+    // Another process may have the number by now, and its session with it.
+    if living(leader).is_none_or(|now| now.start == start) {
+        kill_all(|process| process.session == leader && process.start >= start);
+    }
+}
+
+/// Kills what is wanted, and looks again until nothing is found: what was killed may have been
+/// starting something.
+fn kill_all(wanted: impl Fn(&Living) -> bool) {
+    for _ in 0..ROUNDS {
+        let found: Vec<Living> = all()
+            .into_iter()
+            .filter(|one| !one.zombie && wanted(one))
+            .collect();
+        if found.is_empty() {
+            return;
+        }
+        for process in &found {
+            process.signal(Signal::KILL);
+        }
+        std::thread::sleep(PAUSE);
+    }
+}
+
+/// What membership is decided from.
+struct View<'a> {
+    all: &'a [Living],
+    root: &'a Root,
+    others: &'a BTreeMap<i32, u64>,
+    me: i32,
+    /// Whether what loses its parent comes to this process; else it can be anywhere.
+    adopts: bool,
+}
+
+impl View<'_> {
+    fn members(&self, mark: &dyn Fn(i32) -> Option<String>) -> Vec<Living> {
+        let mut inside: BTreeSet<i32> = BTreeSet::new();
+        loop {
+            let before = inside.len();
+            for process in self.all {
+                if !inside.contains(&process.pid) && self.belongs(process, &inside, mark) {
+                    inside.insert(process.pid);
+                }
+            }
+            if inside.len() == before {
+                break;
+            }
+        }
+        let living = self.all.iter().filter(|process| !process.zombie);
+        living
+            .filter(|process| inside.contains(&process.pid))
+            .cloned()
+            .collect()
+    }
+
+    fn belongs(
+        &self,
+        process: &Living,
+        inside: &BTreeSet<i32>,
+        mark: &dyn Fn(i32) -> Option<String>,
+    ) -> bool {
+        let root = self.root;
+        if process.pid == self.me || self.others.contains_key(&process.pid) {
+            return false;
+        }
+        // A number that was used again belongs to somebody who began before.
+        if process.start < root.start {
+            return false;
+        }
+        let [pid, group, session] = [process.pid, process.group, process.session];
+        if pid == root.pid || group == root.pid || session == root.pid {
+            return true;
+        }
+        if inside.contains(&process.parent) {
+            return true;
+        }
+        if self.adopts && process.parent != self.me || self.others.contains_key(&process.session) {
+            return false;
+        }
+        match mark(process.pid) {
+            Some(mark) => mark == root.mark,
+            None => self.adopts && self.others.values().all(|start| *start > process.start),
+        }
+    }
+}
+
+/// Asks for the ends of those that came to this process and of which nobody else knows.
+fn reap(all: &[Living], me: i32, others: &BTreeMap<i32, u64>, root: i32) {
+    for dead in all
+        .iter()
+        .filter(|process| process.zombie && process.parent == me)
+    {
+        if dead.pid != root && !others.contains_key(&dead.pid) {
+            let _ = rustix::process::waitpid(Pid::from_raw(dead.pid), WaitOptions::NOHANG);
+        }
+    }
+}
+
+fn roots<T>(with: impl FnOnce(&mut BTreeMap<i32, u64>) -> T) -> T {
+    with(&mut ROOTS.lock().unwrap_or_else(PoisonError::into_inner))
+}
+
+/// Whether this process has no child at all, not even a dead one.
+fn has_no_children() -> bool {
+    use rustix::process::{WaitId, WaitIdOptions, waitid};
+    let look = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+    matches!(waitid(WaitId::All, look), Err(rustix::io::Errno::CHILD))
+}
+
+/// Every process that can be seen, the dead that nobody asked about included.
+pub fn all() -> Vec<Living> {
+    numbers().into_iter().filter_map(living).collect()
+}
+
+/// Those with a number that was given after a certain one; all, where numbers began anew since.
+fn later_than(pid: i32) -> Vec<Living> {
+    let last = fs::read_to_string("/proc/loadavg").unwrap_or_default();
+    let last = last
+        .split_whitespace()
+        .next_back()
+        .and_then(|last| last.parse().ok());
+    let began_anew = last.is_none_or(|last: i32| last < pid);
+    let numbers = numbers().into_iter();
+    numbers
+        .filter(|found| began_anew || *found > pid)
+        .filter_map(living)
+        .collect()
+}
+
+fn numbers() -> Vec<i32> {
+    let Ok(entries) = fs::read_dir("/proc") else {
+        return Vec::new();
+    };
+    let names = entries
+        .flatten()
+        .filter_map(|entry| entry.file_name().into_string().ok());
+    names.filter_map(|name| name.parse().ok()).collect()
+}
+
+/// A process by its number.
+pub fn living(pid: i32) -> Option<Living> {
+    let stat = fs::read(format!("/proc/{pid}/stat")).ok()?;
+    read(pid, &String::from_utf8_lossy(&stat))
+}
+
+/// Reads a line of `/proc/<id>/stat`: `id (name) state parent group session …`. The name may
+/// contain anything.
+fn read(pid: i32, stat: &str) -> Option<Living> {
+    let (before, after) = stat.rsplit_once(')')?;
+    let mut fields = after.split_whitespace();
+    let state = fields.next()?;
+    let mut number = |skip: usize| fields.nth(skip)?.parse::<i64>().ok();
+    let small = |number: i64| i32::try_from(number).ok();
+    Some(Living {
+        pid,
+        name: before.split_once('(')?.1.to_owned(),
+        zombie: matches!(state, "Z" | "X"),
+        parent: small(number(0)?)?,
+        group: small(number(0)?)?,
+        session: small(number(0)?)?,
+        start: u64::try_from(number(15)?).ok()?,
+    })
+}
+
+/// What a process' environment says it belongs to. Who changed it, or may not be looked at, says
+/// nothing.
+pub fn mark_of(pid: i32) -> Option<String> {
+    let environ = fs::read(format!("/proc/{pid}/environ")).ok()?;
+    let mut variables = environ.split(|byte| *byte == 0);
+    let mark = variables.find_map(|variable| {
+        let value = variable.strip_prefix(MARK.as_bytes())?;
+        value.strip_prefix(b"=")
+    })?;
+    Some(String::from_utf8_lossy(mark).into_owned())
+}
+
+#[cfg(test)]
+mod tests;

@@ -30,7 +30,8 @@ pub struct Telling {
 
 /// Opens what a run needs.
 pub fn session(ui: &Ui, ready: &Ready, telling: &Telling) -> Result<Arc<Session>, Failure> {
-    let store = Store::open(&ready.workspace.state, durability(ready), ui.env.clock())?;
+    let (state, clock) = (&ready.workspace.state, ui.env.clock());
+    let store = Store::open_with_lease(state, durability(ready), clock, ui.env.lease()?)?;
     Ok(Session::new(Ground {
         store,
         clock: ui.env.clock(),

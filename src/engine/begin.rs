@@ -6,7 +6,7 @@ use crate::exec::Stop;
 use crate::machine::Machine;
 use crate::model::{Object, Plan};
 use crate::name::RunId;
-use crate::store::NewRun;
+use crate::store::{Fence, NewRun};
 
 use super::dispatch::{Dispatcher, recorded_end};
 use super::run::Ongoing;
@@ -35,14 +35,13 @@ pub fn run(session: &Arc<Session>, request: Request) -> Result<Finished, EngineE
         created: session.clock.now(),
         config,
     };
-    let ongoing = ongoing(session, &run, &plan, params.clone())?;
-    let machine = Machine::new(plan, run.clone(), params);
     block_on(async {
-        let fence = session.store.own_run(&run);
+        let fence = session.store.own_run(&run, "").await?;
+        let ongoing = ongoing(session, &fence, &plan, params.clone())?;
+        let machine = Machine::new(plan, run, params);
         let (stop, heard) = watch::channel(Stop::No);
         let dispatcher = Dispatcher::new(ongoing, machine, Some(new), None);
-        let _fence = fence.await?;
-        signals::heeding(stop, dispatcher.work(kept, heard)).await
+        fenced(fence, signals::heeding(stop, dispatcher.work(kept, heard))).await
     })
 }
 
@@ -72,12 +71,12 @@ fn go_on(
     told: Stop,
 ) -> Result<Finished, EngineError> {
     block_on(async {
-        let _fence = session.store.own_run(run).await?;
+        let fence = session.store.own_run(run, "").await?;
         session.store.release_run(run).await?;
         let reader = session.store.reader()?;
         let params = reader.run(run)?.params;
         let events = reader.events(run, 0)?;
-        let ongoing = ongoing(session, run, &plan, params.clone())?;
+        let ongoing = ongoing(session, &fence, &plan, params.clone())?;
         let mut machine = Machine::new(plan, run.clone(), params);
         for (_, event) in &events {
             machine.replay(event)?;
@@ -85,29 +84,36 @@ fn go_on(
         let end = recorded_end(run, &events);
         let (stop, heard) = watch::channel(told);
         let dispatcher = Dispatcher::new(ongoing, machine, None, end);
-        signals::heeding(stop, dispatcher.work(Vec::new(), heard)).await
+        let work = dispatcher.work(Vec::new(), heard);
+        fenced(fence, signals::heeding(stop, work)).await
     })
+}
+
+/// Works until the end, or until another process took the run over: then everything that is
+/// done here is dropped, and killed.
+async fn fenced<T>(
+    mut fence: Fence,
+    work: impl Future<Output = Result<T, EngineError>>,
+) -> Result<T, EngineError> {
+    tokio::select! {
+        finished = work => finished,
+        error = fence.lost() => Err(error.into()),
+    }
 }
 
 fn ongoing(
     session: &Arc<Session>,
-    run: &RunId,
+    fence: &Fence,
     plan: &Arc<Plan>,
     params: Object,
 ) -> Result<Arc<Ongoing>, EngineError> {
     let this = RunRef {
-        id: run.clone(),
+        id: fence.run().clone(),
         plan: plan.id().clone(),
         path: Vec::new(),
     };
-    let dir = session.store.folder().create_run(run)?;
-    Ok(Ongoing::new(
-        Arc::clone(session),
-        this,
-        Arc::clone(plan),
-        params,
-        dir,
-    ))
+    let (session, plan) = (Arc::clone(session), Arc::clone(plan));
+    Ok(Ongoing::new(session, this, plan, params, fence.token())?)
 }
 
 /// One thread waits for everything: a chain of steps then pays for no hand-over.

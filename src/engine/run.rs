@@ -7,6 +7,7 @@ use crate::exec::secret::Secrets;
 use crate::machine::Place;
 use crate::mask::Mask;
 use crate::model::{Object, Plan};
+use crate::store::{StoreError, Token};
 
 use super::{RunRef, Session};
 
@@ -16,6 +17,8 @@ pub(super) struct Ongoing {
     pub(super) this: RunRef,
     pub(super) plan: Arc<Plan>,
     pub(super) params: Object,
+    /// What its events are written under.
+    pub(super) token: Token,
     /// The run's folder: logs and output files.
     pub(super) dir: PathBuf,
     pub(super) secrets: Secrets,
@@ -30,22 +33,24 @@ impl Ongoing {
         this: RunRef,
         plan: Arc<Plan>,
         params: Object,
-        dir: PathBuf,
-    ) -> Arc<Self> {
+        token: Token,
+    ) -> Result<Arc<Self>, StoreError> {
+        let dir = session.store.folder().create_run(&this.id)?;
         let declared = plan.parts().secrets.clone();
         let secrets = Secrets::new(declared, Arc::clone(&session.host), session.root.clone());
         let mask = Mutex::new((0, Mask::default()));
         let keys = Mutex::default();
-        Arc::new(Self {
+        Ok(Arc::new(Self {
             session,
             this,
             plan,
             params,
+            token,
             dir,
             secrets,
             mask,
             keys,
-        })
+        }))
     }
 
     /// What must not be shown: every secret read so far.

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use wf::machine::{Attempt, Event, Exit, Fact, Place, Standing, StepState};
 use wf::model::Object;
 use wf::name::{Name, PlanId, RunId};
-use wf::store::{Batch, Durability, NewRun, Store, verify_chain};
+use wf::store::{Batch, Durability, NewRun, Store, Token, verify_chain};
 use wf::time::{Moment, SystemClock};
 
 const STEPS: u32 = 10_000;
@@ -76,11 +76,20 @@ fn begun(dir: &Path, durability: Durability) -> (Store, RunId) {
     };
     let batch = Batch {
         run: run.clone(),
+        token: untaken(&run),
         new: Some(new),
         events: vec![],
     };
     store.append(batch).wait().expect("the run is recorded");
     (store, run)
+}
+
+/// The token of a run that nobody took.
+fn untaken(run: &RunId) -> Token {
+    Token {
+        run: run.clone(),
+        number: 0,
+    }
 }
 
 /// Runs steps: each begins in one batch and ends in the next.
@@ -89,6 +98,7 @@ fn fill(store: &Store, run: &RunId, steps_of_batch: u32) {
         let event = |fact| Event { at: NOW, fact };
         let batch = Batch {
             run: run.clone(),
+            token: untaken(run),
             new: None,
             events: facts.into_iter().map(event).collect(),
         };

@@ -11,6 +11,7 @@ mod docs;
 mod examples;
 mod hostile;
 mod layers;
+mod leases;
 mod machine;
 mod schemas;
 mod secrets;

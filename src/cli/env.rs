@@ -2,14 +2,16 @@ use std::collections::BTreeMap;
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::{Exit, Failure};
 use crate::digest::Digest;
 use crate::name::RunId;
+use crate::store::LEASE;
 use crate::time::{Clock, FixedClock, Moment, SystemClock};
 
 /// What decides the clock, the ids and the death of `wf` itself, for its tests.
-pub const FOR_TESTS: [&str; 3] = ["WF_NOW", "WF_SEED", "WF_CRASH"];
+pub const FOR_TESTS: [&str; 4] = ["WF_NOW", "WF_SEED", "WF_CRASH", "WF_LEASE"];
 
 /// The width of lines where nobody says it.
 const WIDTH: usize = 100;
@@ -17,8 +19,8 @@ const WIDTH: usize = 100;
 /// Everything that `wf` takes from its surroundings, read once.
 ///
 /// `WF_NOW` (an instant) stops the clock and `WF_SEED` decides the ids of runs, so that a
-/// recorded session reads the same every time; `WF_CRASH` is for [`crash`](crate::crash). They are
-/// for tests.
+/// recorded session reads the same every time; `WF_CRASH` is for [`crash`](crate::crash) and
+/// `WF_LEASE` is the length of leases in milliseconds. They are for tests.
 #[derive(Clone)]
 pub struct Env {
     vars: BTreeMap<String, String>,
@@ -101,6 +103,17 @@ impl Env {
     /// Whether this is a job of GitHub Actions.
     pub fn in_actions(&self) -> bool {
         matches!(self.var("GITHUB_ACTIONS"), Some("true" | "1"))
+    }
+
+    /// How long a run stays with a process that gives no sign of life.
+    pub fn lease(&self) -> Result<Duration, Failure> {
+        let Some(text) = self.var("WF_LEASE") else {
+            return Ok(LEASE);
+        };
+        let millis = text.parse().map_err(|_| {
+            Failure::new(Exit::Usage, format!("WF_LEASE={text}: write milliseconds"))
+        })?;
+        Ok(Duration::from_millis(millis))
     }
 
     /// An id for a new run.

@@ -32,7 +32,8 @@ pub struct Telling {
 pub fn session(ui: &Ui, ready: &Ready, telling: &Telling) -> Result<Arc<Session>, Failure> {
     // Started first: it gets ready while the database is opened.
     let hands = keep::hands(ui, &ready.workspace.state)?;
-    let store = Store::open(&ready.workspace.state, durability(ready), ui.env.clock())?;
+    let (state, clock) = (&ready.workspace.state, ui.env.clock());
+    let store = Store::open_with_lease(state, durability(ready), clock, ui.env.lease()?)?;
     Ok(Session::new(Ground {
         store,
         clock: ui.env.clock(),

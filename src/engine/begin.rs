@@ -6,10 +6,10 @@ use crate::exec::Stop;
 use crate::machine::Machine;
 use crate::model::{Object, Plan};
 use crate::name::RunId;
-use crate::store::NewRun;
+use crate::store::{Fence, Lease, NewRun, StoreError};
 
 use super::dispatch::{Dispatcher, recorded_end};
-use super::run::Ongoing;
+use super::run::{Ongoing, Tenure};
 use super::{EngineError, Finished, Request, RunRef, Session, signals};
 
 /// Begins a run and works on it to its end. The first interrupt of the program cancels the run,
@@ -35,14 +35,13 @@ pub fn run(session: &Arc<Session>, request: Request) -> Result<Finished, EngineE
         created: session.clock.now(),
         config,
     };
-    let ongoing = ongoing(session, &run, &plan, params.clone())?;
-    let machine = Machine::new(plan, run.clone(), params);
     concluded(session, async {
-        let fence = session.store.own_run(&run);
+        let fence = session.store.own_run(&run, keeper(session)).await?;
+        let ongoing = ongoing(session, &fence, &plan, (params.clone(), None))?;
+        let machine = Machine::new(plan, run, params);
         let (stop, heard) = watch::channel(Stop::No);
         let dispatcher = Dispatcher::new(ongoing, machine, Some(new), None);
-        let _fence = fence.await?;
-        signals::heeding(stop, dispatcher.work(kept, heard)).await
+        fenced(fence, signals::heeding(stop, dispatcher.work(kept, heard))).await
     })
 }
 
@@ -72,12 +71,13 @@ fn go_on(
     told: Stop,
 ) -> Result<Finished, EngineError> {
     concluded(session, async {
-        let _fence = session.store.own_run(run).await?;
+        let fence = session.store.own_run(run, keeper(session)).await?;
         session.store.release_run(run).await?;
         let reader = session.store.reader()?;
         let params = reader.run(run)?.params;
         let events = reader.events(run, 0)?;
-        let ongoing = ongoing(session, run, &plan, params.clone())?;
+        let keepers = former(&reader.owners(run)?);
+        let ongoing = ongoing(session, &fence, &plan, (params.clone(), keepers))?;
         let mut machine = Machine::new(plan, run.clone(), params);
         for (_, event) in &events {
             machine.replay(event)?;
@@ -85,29 +85,38 @@ fn go_on(
         let end = recorded_end(run, &events);
         let (stop, heard) = watch::channel(told);
         let dispatcher = Dispatcher::new(ongoing, machine, None, end);
-        signals::heeding(stop, dispatcher.work(Vec::new(), heard)).await
+        let work = dispatcher.work(Vec::new(), heard);
+        fenced(fence, signals::heeding(stop, work)).await
     })
+}
+
+/// Works until the end, or until another process took the run over: then everything that is
+/// done here is dropped, and killed.
+async fn fenced<T>(
+    mut fence: Fence,
+    work: impl Future<Output = Result<T, EngineError>>,
+) -> Result<T, EngineError> {
+    tokio::select! {
+        finished = work => finished,
+        error = fence.lost() => Err(error.into()),
+    }
 }
 
 fn ongoing(
     session: &Arc<Session>,
-    run: &RunId,
+    fence: &Fence,
     plan: &Arc<Plan>,
-    params: Object,
+    (params, keepers): (Object, Option<Arc<[String]>>),
 ) -> Result<Arc<Ongoing>, EngineError> {
     let this = RunRef {
-        id: run.clone(),
+        id: fence.run().clone(),
         plan: plan.id().clone(),
         path: Vec::new(),
     };
-    let dir = session.store.folder().create_run(run)?;
-    Ok(Ongoing::new(
-        Arc::clone(session),
-        this,
-        Arc::clone(plan),
-        params,
-        dir,
-    ))
+    let (session, plan) = (Arc::clone(session), Arc::clone(plan));
+    let token = fence.token();
+    let tenure = Tenure { token, keepers };
+    Ok(Ongoing::new(session, this, plan, params, tenure)?)
 }
 
 /// Works, and tells the keeper how that ended: what is recorded need not be remembered, and what
@@ -119,9 +128,24 @@ fn concluded(
     let finished = block_on(work);
     match &finished {
         Ok(_) => session.hands.settle(),
+        // Whoever took the run over goes on with what is under way.
+        Err(EngineError::Store(StoreError::Fenced { .. })) => {}
         Err(_) => session.hands.kill(),
     }
     finished
+}
+
+/// The keepers of all owners but the last, who is this engine; `None` if the machine was
+/// restarted in between.
+fn former(owners: &[Lease]) -> Option<Arc<[String]>> {
+    let (last, before) = owners.split_last()?;
+    let same_boot = !last.boot.is_empty() && before.iter().all(|owner| owner.boot == last.boot);
+    same_boot.then(|| before.iter().map(|owner| owner.keeper.clone()).collect())
+}
+
+/// The id of the keeper that a run is given to.
+fn keeper(session: &Session) -> &str {
+    session.hands.keeper().unwrap_or_default()
 }
 
 /// One thread waits for everything: a chain of steps then pays for no hand-over.

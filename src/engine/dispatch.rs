@@ -164,6 +164,7 @@ impl Dispatcher {
         let run = self.run.this.id.clone();
         let batch = Batch {
             run,
+            token: self.run.tenure.token.clone(),
             new: self.new.take(),
             events: events.clone(),
         };

@@ -4,7 +4,7 @@ use tokio::sync::Notify;
 
 use crate::machine::Place;
 use crate::name::RunId;
-use crate::store::{Store, StoreError};
+use crate::store::{Store, StoreError, Taking};
 
 /// The waits between two looks at a lock that another process holds.
 const FIRST_LOOK: Duration = Duration::from_millis(50);
@@ -29,7 +29,7 @@ impl Locks {
         let mut look = FIRST_LOOK;
         loop {
             let freed = self.freed.notified();
-            if store.try_lock(lock, run, place).await? {
+            if store.try_lock(lock, run, place).await? != Taking::Held {
                 return Ok(());
             }
             let _ = tokio::time::timeout(look, freed).await;

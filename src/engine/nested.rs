@@ -129,8 +129,8 @@ fn prepare(
         created: session.clock.now(),
         config: serde_json::Value::Null,
     });
-    let dir = session.store.folder().create_run(&id)?;
-    let run = Ongoing::new(session, this, Arc::clone(&uses.plan), params, dir);
+    let tenure = outer.tenure.clone();
+    let run = Ongoing::new(session, this, Arc::clone(&uses.plan), params, tenure)?;
     let end = super::dispatch::recorded_end(&id, &events);
     Ok((Dispatcher::new(run, machine, new, end), spent))
 }

@@ -4,11 +4,22 @@ use std::sync::{Arc, Mutex};
 
 use crate::digest::Digest;
 use crate::exec::secret::Secrets;
-use crate::machine::{Attempt, Place};
+use crate::machine::Place;
 use crate::mask::Mask;
 use crate::model::{Object, Plan};
+use crate::store::{StoreError, Token};
 
 use super::{RunRef, Session};
+
+/// The right to work on a run and on what is nested in it, and whom it had before.
+#[derive(Clone, Debug)]
+pub(super) struct Tenure {
+    /// What events are written under.
+    pub(super) token: Token,
+    /// The keepers of those who worked on it before; `None` if the machine was restarted since,
+    /// so that their journals may have lost their last lines.
+    pub(super) keepers: Option<Arc<[String]>>,
+}
 
 /// One run, as the units that work for it see it.
 pub(super) struct Ongoing {
@@ -16,6 +27,8 @@ pub(super) struct Ongoing {
     pub(super) this: RunRef,
     pub(super) plan: Arc<Plan>,
     pub(super) params: Object,
+    /// By which right it is worked on.
+    pub(super) tenure: Tenure,
     /// The run's folder: logs and output files.
     pub(super) dir: PathBuf,
     pub(super) secrets: Secrets,
@@ -30,23 +43,25 @@ impl Ongoing {
         this: RunRef,
         plan: Arc<Plan>,
         params: Object,
-        dir: PathBuf,
-    ) -> Arc<Self> {
+        tenure: Tenure,
+    ) -> Result<Arc<Self>, StoreError> {
+        let dir = session.store.folder().create_run(&this.id)?;
         let declared = plan.parts().secrets.clone();
         let (host, root) = (Arc::clone(&session.host), session.root.clone());
         let secrets = Secrets::new(declared, host, root, session.hands.clone());
         let mask = Mutex::new((0, Mask::default()));
         let keys = Mutex::default();
-        Arc::new(Self {
+        Ok(Arc::new(Self {
             session,
             this,
             plan,
             params,
+            tenure,
             dir,
             secrets,
             mask,
             keys,
-        })
+        }))
     }
 
     /// What must not be shown: every secret read so far.
@@ -61,13 +76,6 @@ impl Ongoing {
             *kept = (known.len(), Mask::new(values));
         }
         kept.1.clone()
-    }
-
-    /// The keeper that an attempt was meant for, which an earlier engine recorded; `None` where
-    /// its journal may have been lost with the machine's memory.
-    #[expect(clippy::unused_self, reason = "WIP")]
-    pub(super) fn keeper_of(&self, _attempt: &Attempt) -> Option<&str> {
-        None
     }
 
     /// Notes the cache key of a place, and the globs of what it writes, for when its result is

@@ -127,7 +127,7 @@ impl Task {
         let past = Past {
             dir: &session.store.folder().keepers(),
             own: session.hands.keeper(),
-            meant_for: self.run.keeper_of(&self.attempt),
+            meant_for: self.run.tenure.keepers.as_deref(),
         };
         match recall(past, &self.task(), stop.clone(), self.on_output()).await {
             Recall::Gone(gone) => Some(gone),

@@ -48,6 +48,12 @@ pub struct Secrets {
     known: Mutex<BTreeMap<EnvName, Hidden>>,
 }
 
+impl From<&str> for Hidden {
+    fn from(value: &str) -> Self {
+        Self(value.into())
+    }
+}
+
 impl Hidden {
     /// The value itself.
     pub fn expose(&self) -> &str {
@@ -73,7 +79,10 @@ pub(super) mod exposed {
         deserializer: D,
     ) -> Result<Vec<Hidden>, D::Error> {
         let texts = Vec::<String>::deserialize(deserializer)?;
-        Ok(texts.into_iter().map(|text| Hidden(text.into())).collect())
+        Ok(texts
+            .iter()
+            .map(|text| Hidden::from(text.as_str()))
+            .collect())
     }
 }
 

@@ -4,7 +4,7 @@ use serde::Serialize;
 use super::batch::Recorded;
 use super::log::{FORM, Position, Tail};
 use super::writer::Writing;
-use super::{Appended, Batch, NewRun, StoreError, project};
+use super::{Appended, Batch, NewRun, StoreError, owners, project};
 use crate::digest::Digest;
 use crate::name::RunId;
 
@@ -12,6 +12,9 @@ use crate::name::RunId;
 pub(super) fn append(writing: &Writing<'_>, batch: Batch) -> Result<Appended, StoreError> {
     let failed = |error| writing.failed(&error);
     let connection = writing.connection;
+    if let Some(refusal) = owners::refusal(connection, &batch.token).map_err(failed)? {
+        return Err(refusal);
+    }
     let mut tail = Tail::read(connection).map_err(failed)?;
     let found = find(connection, &batch.run).map_err(failed)?;
     let mut place = match (batch.new, found) {

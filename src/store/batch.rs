@@ -1,6 +1,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::Token;
 use crate::digest::Digest;
 use crate::machine::Event;
 use crate::model::Object;
@@ -12,6 +13,8 @@ use crate::time::Moment;
 pub struct Batch {
     /// The run they belong to.
     pub run: RunId,
+    /// What they are written under: the token of the run, or of the one that it is nested in.
+    pub token: Token,
     /// The run itself, with its first events.
     pub new: Option<NewRun>,
     /// The events, in order.

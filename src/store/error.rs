@@ -2,6 +2,7 @@ use std::path::{Path, PathBuf};
 
 use rusqlite::ErrorCode;
 
+use super::Lease;
 use crate::name::RunId;
 
 /// Why the state cannot be read or written. [`StoreError::remedy`] says what to do.
@@ -61,13 +62,21 @@ pub enum StoreError {
     /// Another process holds the database for too long.
     #[error("{} is busy", .0.display())]
     Busy(PathBuf),
-    /// A run is worked on by a living process.
-    #[error("run {} is worked on by process {pid}", run.short())]
+    /// A run is worked on by another process.
+    #[error("run {} is worked on by {lease}", run.short())]
     Owned {
         /// The run.
         run: RunId,
-        /// The process.
-        pid: u32,
+        /// By whom, and until when.
+        lease: Box<Lease>,
+    },
+    /// A run is no longer its former owner's to write.
+    #[error("run {} {}", run.short(), lost(*by))]
+    Fenced {
+        /// The run.
+        run: RunId,
+        /// The process that took it over; `None` if it was only given back.
+        by: Option<u32>,
     },
     /// Events were given for a run that was never recorded.
     #[error("run {0} is not recorded")]
@@ -91,6 +100,13 @@ pub enum StoreError {
     },
 }
 
+fn lost(by: Option<u32>) -> String {
+    by.map_or_else(
+        || "was given back".into(),
+        |pid| format!("was taken over by process {pid}"),
+    )
+}
+
 impl StoreError {
     /// What to do about it, in one sentence.
     pub fn remedy(&self) -> &'static str {
@@ -108,7 +124,12 @@ impl StoreError {
             Self::Changed { .. } => "use the wf that made it, or move the state folder away",
             Self::Newer { .. } => "use a newer wf, or put the state elsewhere with --state",
             Self::Busy(_) => "wait for the other process, or end it",
-            Self::Owned { .. } => "wait for it, or cancel the run",
+            Self::Owned { .. } => {
+                "wait for its end, or cancel the run; if the process is stuck, end it"
+            }
+            Self::Fenced { .. } => {
+                "nothing more was written here; `wf show` says what became of the run"
+            }
             Self::Altered(_) => "remove the file; the step that made it must run again",
             Self::UnknownRun(_) | Self::KnownRun(_) | Self::Closed | Self::Sqlite { .. } => {
                 "try again; if it stays, report it"

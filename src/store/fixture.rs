@@ -6,7 +6,7 @@ use std::sync::Arc;
 use rusqlite::{Connection, OpenFlags};
 use serde_json::json;
 
-use super::{Batch, Durability, NewRun, Store};
+use super::{Batch, Durability, NewRun, Store, Token};
 use crate::digest::Digest;
 use crate::machine::{
     Artifact, Attempt, Event, Exit, Fact, Item, Outcome, Phase, Place, Ruling, Standing, StepState,
@@ -62,6 +62,10 @@ pub(super) fn next(run: &RunId, facts: Vec<Fact>) -> Batch {
     };
     Batch {
         run: run.clone(),
+        token: Token {
+            run: run.clone(),
+            number: 0,
+        },
         new: None,
         events: facts.into_iter().enumerate().map(event).collect(),
     }

@@ -6,7 +6,10 @@ use super::StoreError;
 use crate::digest::Digest;
 
 /// The changes of the schema, in order. One that was released is never edited.
-const MIGRATIONS: &[&str] = &[include_str!("../../migrations/0001_state.sql")];
+const MIGRATIONS: &[&str] = &[
+    include_str!("../../migrations/0001_state.sql"),
+    include_str!("../../migrations/0002_leases.sql"),
+];
 
 /// Marks our databases, in the file's header: "wfst".
 const APPLICATION: i32 = 0x7766_7374;

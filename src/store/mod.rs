@@ -6,6 +6,7 @@
 //!
 //! **Invariant:** events are only ever added, each bound to the one before by its hash; the
 //! tables beside them are projections that can be rebuilt from them.
+//! **Invariant:** nothing is written of a run but under the token of the lease that is its newest.
 //! **Invariant:** only this module opens the database.
 
 mod append;
@@ -22,8 +23,12 @@ mod find;
 mod fixture;
 mod folder;
 mod holder;
+mod lease;
+mod leases;
+mod locks;
 mod log;
 mod migrate;
+mod owners;
 mod process;
 mod project;
 mod prune;
@@ -47,9 +52,11 @@ pub use blobs::Blobs;
 pub use cache::{CacheEntry, CacheLookup, KeptFile};
 pub use chain::{BrokenChain, ChainFault, verify_chain};
 pub use error::StoreError;
-pub use fence::Fence;
+pub use fence::{Fence, Token};
 pub use find::FindError;
 pub use folder::Folder;
+pub use lease::{LEASE, Lease};
+pub use locks::Taking;
 pub use prune::Pruned;
 pub use reader::Reader;
 pub use store::{Durability, Retention, Store};

@@ -5,8 +5,8 @@ use serde_json::Value;
 
 use super::column::Json;
 use super::{
-    ArtifactRow, AttemptRow, CacheEntry, CheckRow, FindError, Folder, Owner, RunFilter, RunRow,
-    RunState, StepRow, StoreError, connect, holder, rows,
+    ArtifactRow, AttemptRow, CacheEntry, CheckRow, FindError, Folder, Lease, Owner, RunFilter,
+    RunRow, RunState, StepRow, StoreError, connect, lease, owners, rows,
 };
 use crate::digest::Digest;
 use crate::machine::Event;
@@ -110,12 +110,23 @@ impl Reader {
 
     /// The process that works on a run, or did last; `None` once it gave the run back.
     pub fn owner(&self, run: &RunId) -> Result<Option<Owner>, StoreError> {
-        let sql = "SELECT pid, start, boot FROM owners WHERE run = ?1";
-        let owner = self.one(sql, [run.as_str()], |row| holder::process(row, 0))?;
-        Ok(owner.map(|process| Owner {
-            pid: process.pid,
-            alive: process.is_alive(),
+        let newest = owners::newest(&self.connection, run);
+        let newest = newest.map_err(|error| self.failed(&error))?;
+        let held = newest.filter(|lease| lease.released.is_none());
+        Ok(held.map(|lease| Owner {
+            pid: lease.pid,
+            alive: !lease.lapsed,
         }))
+    }
+
+    /// Everybody who ever worked on a run, in order; the last one has it, or had it last. A
+    /// nested run has no owner of its own.
+    pub fn owners(&self, run: &RunId) -> Result<Vec<Lease>, StoreError> {
+        let sql = format!(
+            "SELECT {} FROM owners WHERE run = ?1 ORDER BY token",
+            lease::COLUMNS
+        );
+        self.all(&sql, [run.as_str()], lease::read)
     }
 
     /// The steps of a run that something happened to, in the order in which it first did.

@@ -5,11 +5,12 @@ use std::time::Duration;
 
 use super::column::{ItemColumn, Json};
 use super::holder::Holder;
+use super::leases::Leases;
 use super::queue::Queue;
 use super::writer::{Writer, Writing};
 use super::{
-    Appended, Batch, Blobs, CacheEntry, CacheLookup, Fence, Folder, Pruned, Reader, StoreError,
-    Ticket, append, connect, prune, rebuild,
+    Appended, Batch, Blobs, CacheEntry, CacheLookup, Fence, Folder, LEASE, Pruned, Reader,
+    StoreError, Taking, Ticket, append, connect, locks, owners, prune, rebuild,
 };
 use crate::machine::Place;
 use crate::name::RunId;
@@ -51,12 +52,24 @@ impl Store {
         durability: Durability,
         clock: Arc<dyn Clock>,
     ) -> Result<Self, StoreError> {
+        Self::open_with_lease(dir, durability, clock, LEASE)
+    }
+
+    /// Opens the state folder; the runs that it takes are its own for as long as said after its
+    /// last sign of life.
+    pub fn open_with_lease(
+        dir: &Path,
+        durability: Durability,
+        clock: Arc<dyn Clock>,
+        lease: Duration,
+    ) -> Result<Self, StoreError> {
         let folder = Folder::new(dir);
         let (queue, waiting) = Queue::new();
         let writer = Writer {
             connection: connect::for_writing(&folder, durability)?,
             path: folder.database(),
             holder: Holder::new(),
+            leases: Leases::new(lease),
             clock,
             queue: queue.clone(),
         };
@@ -93,60 +106,58 @@ impl Store {
             .send(move |writing| append::append(writing, batch))
     }
 
-    /// Makes this store the only one that works on a run, until the fence is dropped.
-    /// Refused with [`StoreError::Owned`] while another living process does, or another store
-    /// of this one.
-    pub fn own_run(&self, run: &RunId) -> Ticket<Fence> {
-        let run = run.clone();
+    /// Makes this store the only one that works on a run, until the fence is dropped or the
+    /// lease runs out. Refused with [`StoreError::Owned`] while another living process does, or
+    /// another store of this one. `keeper` is whom the step processes are given to.
+    pub fn own_run(&self, run: &RunId, keeper: &str) -> Ticket<Fence> {
+        let (run, keeper) = (run.clone(), keeper.to_owned());
         self.queue.send(move |writing| {
             let writer = writing.writer;
-            let owned = writer
-                .holder
-                .own(writing.connection, &run, writer.clock.now());
-            match owned.map_err(|error| writing.failed(&error))? {
-                Ok(()) => Ok(Fence::new(run, writer.queue.clone())),
-                Err(pid) => Err(StoreError::Owned { run, pid }),
+            let term = owners::Term {
+                keeper: &keeper,
+                now: writer.clock.now(),
+                end: writer.leases.end(),
+            };
+            let taken = owners::take(writing.connection, &writer.holder, &run, &term);
+            match taken.map_err(|error| writing.failed(&error))? {
+                Ok(token) => {
+                    let lost = writer.leases.keep(token.clone());
+                    Ok(Fence::new(token, writer.queue.clone(), lost))
+                }
+                Err(lease) => Err(StoreError::Owned {
+                    run,
+                    lease: Box::new(lease),
+                }),
             }
         })
     }
 
-    /// Takes a named lock for a place if it is free, or its holder's process is dead; says
-    /// whether the place holds it now.
-    pub fn try_lock(&self, name: &str, run: &RunId, place: &Place) -> Ticket<bool> {
+    /// Takes a named lock for a place if it is free, or its holder's process is dead.
+    pub fn try_lock(&self, name: &str, run: &RunId, place: &Place) -> Ticket<Taking> {
         let (name, run, place) = (name.to_owned(), run.clone(), place.clone());
         self.sql(move |writing| {
             let writer = writing.writer;
-            let lock = (name.as_str(), &run, &place);
-            writer
-                .holder
-                .lock(writing.connection, lock, writer.clock.now())
+            let wish = locks::Wish {
+                name: &name,
+                run: &run,
+                place: &place,
+                now: writer.clock.now(),
+            };
+            locks::take(writing.connection, &writer.holder, &wish)
         })
     }
 
-    /// Gives a named lock back, if the place holds it.
+    /// Gives a named lock back, if the place holds it through this store.
     pub fn unlock(&self, name: &str, run: &RunId, place: &Place) -> Ticket<()> {
         let lock = (name.to_owned(), run.to_string(), place.to_string());
-        self.sql(move |writing| {
-            let delete = "DELETE FROM locks WHERE name = ?1 AND run = ?2 AND place = ?3";
-            writing
-                .connection
-                .prepare_cached(delete)?
-                .execute(lock)
-                .map(drop)
-        })
+        self.sql(move |writing| locks::give_back(writing.connection, &writing.writer.holder, &lock))
     }
 
-    /// Gives back every lock of a run.
+    /// Gives back every lock of a run that was taken over, and of those nested in it, whoever
+    /// took it.
     pub fn release_run(&self, run: &RunId) -> Ticket<()> {
         let run = run.clone();
-        self.sql(move |writing| {
-            let delete = "DELETE FROM locks WHERE run = ?1";
-            writing
-                .connection
-                .prepare_cached(delete)?
-                .execute([run.as_str()])
-                .map(drop)
-        })
+        self.sql(move |writing| locks::release(writing.connection, &run))
     }
 
     /// Keeps a result for reuse.

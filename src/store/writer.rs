@@ -1,12 +1,13 @@
 use std::cell::RefCell;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::mpsc::Receiver;
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
 
 use rusqlite::Connection;
 
 use super::StoreError;
 use super::holder::Holder;
+use super::leases::{Leases, Renewal};
 use super::queue::{Job, Message, Queue};
 use crate::crash;
 use crate::time::Clock;
@@ -25,6 +26,8 @@ pub(super) struct Writer {
     pub path: PathBuf,
     /// Who holds what this store holds.
     pub holder: Holder,
+    /// The leases of the runs that it holds.
+    pub leases: Leases,
     /// The clock.
     pub clock: Arc<dyn Clock>,
     /// The way back to this writer, for what gives itself back.
@@ -53,8 +56,7 @@ impl Writer {
     pub(super) fn run(self, queue: &Receiver<Message>) {
         let buffer = RefCell::new(Vec::with_capacity(4096));
         let mut open = true;
-        while open && let Ok(Message::Work(first)) = queue.recv() {
-            let mut jobs = vec![first];
+        while open && let Some(mut jobs) = self.first(queue) {
             while jobs.len() < MOST_JOBS {
                 match queue.try_recv() {
                     Ok(Message::Work(job)) => jobs.push(job),
@@ -70,6 +72,26 @@ impl Writer {
         self.close();
     }
 
+    /// Waits for work, or until the leases are to be renewed; `None` at the end.
+    fn first(&self, queue: &Receiver<Message>) -> Option<Vec<Box<dyn Job>>> {
+        let mut jobs: Vec<Box<dyn Job>> = Vec::new();
+        let wait = self.leases.wait();
+        let came = match wait {
+            None => queue.recv().map_err(RecvTimeoutError::from),
+            Some(wait) => queue.recv_timeout(wait),
+        };
+        // Also when there is always something to do.
+        if self.leases.wait().is_some_and(|wait| wait.is_zero()) {
+            jobs.push(Box::new(Renewal));
+        }
+        match came {
+            Ok(Message::Work(job)) => jobs.push(job),
+            Err(RecvTimeoutError::Timeout) => {}
+            Ok(Message::Stop) | Err(RecvTimeoutError::Disconnected) => return None,
+        }
+        Some(jobs)
+    }
+
     /// Does jobs in one transaction and answers them after its commit.
     fn commit(&self, mut jobs: Vec<Box<dyn Job>>, buffer: &RefCell<Vec<u8>>) {
         let writing = Writing {
@@ -77,6 +99,9 @@ impl Writer {
             writer: self,
             buffer,
         };
+        if jobs.is_empty() {
+            return;
+        }
         let outcomes = self
             .execute("BEGIN IMMEDIATE")
             .and_then(|()| work(&writing, &mut jobs))
@@ -112,7 +137,7 @@ impl Writer {
     /// Gives back what this store holds. A small log stays beside the database, because moving
     /// it costs more than the next opening saves.
     fn close(&self) {
-        let _ = self.holder.release_all(&self.connection);
+        let _ = self.holder.release_all(&self.connection, self.clock.now());
         let mut log = self.path.clone().into_os_string();
         log.push("-wal");
         if std::fs::metadata(log).is_ok_and(|file| file.len() > LARGE_LOG) {

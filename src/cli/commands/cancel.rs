@@ -3,7 +3,7 @@ use rustix::process::{Pid, Signal, kill_process};
 
 use super::resume;
 use crate::cli::{Exit, Failure, RunArg, Ui};
-use crate::store::{Owner, Reader, RunState};
+use crate::store::{Lease, Reader, RunState};
 
 /// Cancel a run: its steps are asked to end, its `finally` steps run
 #[derive(Args, Debug)]
@@ -30,10 +30,15 @@ pub fn run(ui: &Ui, args: &CancelArgs) -> Result<Exit, Failure> {
         );
         return Err(Failure::new(Exit::Usage, message));
     }
-    let owner = reader.owner(&run)?;
+    let lease = reader.owners(&run)?.pop().filter(|lease| !lease.lapsed);
     drop(reader);
-    match owner {
-        Some(Owner { pid, alive: true }) => {
+    match lease {
+        // There its number may be that of anybody here.
+        Some(lease) if !lease.near => {
+            let message = format!("run {} is worked on by {lease}", run.short());
+            Err(Failure::new(Exit::Usage, message).hint("cancel it there, or when that ended"))
+        }
+        Some(Lease { pid, .. }) => {
             signal(pid)?;
             ui.note(&format!(
                 "run {} was told to end (process {pid})\n",
@@ -41,7 +46,7 @@ pub fn run(ui: &Ui, args: &CancelArgs) -> Result<Exit, Failure> {
             ));
             Ok(Exit::Ok)
         }
-        _ => resume::cancel_dead(ui, &run),
+        None => resume::cancel_dead(ui, &run),
     }
 }
 

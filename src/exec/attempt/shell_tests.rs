@@ -1,5 +1,4 @@
-use super::run;
-use super::tests::{PATH, job, logged, never};
+use super::tests::{PATH, job, logged, never, run};
 use crate::exec::shell;
 use crate::machine::Exit;
 use crate::model::Script;

@@ -8,6 +8,7 @@ use super::message::{Answer, Task};
 use crate::exec::attempt::{self, Gone, Job, Ties};
 use crate::exec::log::Stream;
 use crate::exec::{OnOutput, Stop, Unable};
+use crate::machine::Exit;
 use crate::name::RunId;
 use crate::time::Clock;
 
@@ -27,6 +28,7 @@ struct State {
     live: BTreeMap<Task, Live>,
     sealed: BTreeSet<RunId>,
     marks: u64,
+    killed: bool,
 }
 
 /// An attempt under way.
@@ -69,6 +71,7 @@ impl Desk {
             live: BTreeMap::new(),
             sealed: BTreeSet::new(),
             marks: 0,
+            killed: false,
         };
         Arc::new(Self {
             id,
@@ -135,8 +138,11 @@ impl Desk {
             // Without this line a later engine knows less of a process whose keeper died.
             let _ = desk.state().journal.note(&Note::Runs { task, pid, start });
         }));
-        let gone = attempt::run(job, ties).await;
+        let mut gone = attempt::run(job, ties).await;
         let mut state = self.state();
+        if state.killed && gone.exit == Exit::Cancelled {
+            gone.exit = Exit::Interrupted;
+        }
         let ended = Note::Ended {
             task: task.clone(),
             gone: gone.clone(),
@@ -168,9 +174,11 @@ impl Desk {
         format!("{}-{}", self.id, state.marks)
     }
 
-    /// Ends everything at once.
+    /// Ends everything at once, because the engine cannot go on: nobody cancelled it.
     pub(super) fn kill(&self) {
-        for live in self.state().live.values() {
+        let mut state = self.state();
+        state.killed = true;
+        for live in state.live.values() {
             live.stop.send_replace(Stop::AtOnce);
         }
     }

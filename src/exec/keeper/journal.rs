@@ -145,15 +145,19 @@ pub(super) fn socket(dir: &Path, keeper: &str) -> PathBuf {
 mod tests {
     use super::{Journal, Note, Task, path, read};
     use crate::exec::attempt::Gone;
-    use crate::machine::Exit;
+    use crate::machine::{Attempt, Exit, Place};
+    use crate::name::{Name, RunId};
 
     #[test]
     fn a_journal_tells_what_became_of_an_attempt() {
         let dir = tempfile::tempdir().unwrap();
         let path = path(dir.path(), "k1");
-        let task = |attempt: &str| Task {
-            run: crate::name::RunId::from_bytes([7; 16]),
-            attempt: attempt.parse().unwrap(),
+        let task = |step: &str| Task {
+            run: RunId::from_bytes([7; 16]),
+            attempt: Attempt {
+                place: Place::of(&Name::parse(step).unwrap()),
+                attempt: 1,
+            },
         };
         let mut journal = Journal::open(&path).unwrap();
         let gone = Gone {
@@ -163,33 +167,33 @@ mod tests {
         };
         for note in [
             Note::Begins {
-                task: task("a#1"),
+                task: task("a"),
                 mark: "k1-1".into(),
             },
             Note::Runs {
-                task: task("a#1"),
+                task: task("a"),
                 pid: 7,
                 start: 8,
             },
             Note::Begins {
-                task: task("b#1"),
+                task: task("b"),
                 mark: "k1-2".into(),
             },
             Note::Ended {
-                task: task("a#1"),
+                task: task("a"),
                 gone: gone.clone(),
             },
         ] {
             journal.note(&note).unwrap();
         }
         std::io::Write::write_all(&mut journal.0, b"{\"ended\":{\"task\"").unwrap();
-        let a = read(&path, &task("a#1")).unwrap().unwrap();
+        let a = read(&path, &task("a")).unwrap().unwrap();
         assert_eq!(
             (a.mark.as_str(), a.process, a.gone),
             ("k1-1", Some((7, 8)), Some(gone))
         );
-        let b = read(&path, &task("b#1")).unwrap().unwrap();
+        let b = read(&path, &task("b")).unwrap().unwrap();
         assert_eq!((b.mark.as_str(), b.process, b.gone), ("k1-2", None, None));
-        assert_eq!(read(&path, &task("c#1")).unwrap(), None);
+        assert_eq!(read(&path, &task("c")).unwrap(), None);
     }
 }

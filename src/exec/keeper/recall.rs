@@ -30,9 +30,9 @@ pub struct Past<'a> {
     pub dir: &'a Path,
     /// The keeper of this engine, which is not of the past.
     pub own: Option<&'a str>,
-    /// The keeper that the attempt was meant for, if that is known and if its journal cannot have
-    /// been lost with the machine's memory.
-    pub meant_for: Option<&'a str>,
+    /// The keepers that the attempt was meant for, if they are known and if their journals cannot
+    /// have been lost with the machine's memory.
+    pub meant_for: Option<&'a [String]>,
 }
 
 /// Finds out what became of an attempt, and waits for its end if it is still under way. Whatever
@@ -46,16 +46,16 @@ pub async fn recall(
     on_output: Option<OnOutput>,
 ) -> Recall {
     let mut found = None;
-    let mut meant_for_is_known = false;
+    let mut seen = Vec::new();
     for (keeper, path) in journals(past.dir) {
         if past.own == Some(keeper.as_str()) {
             continue;
         }
         seal(past.dir, &keeper, &task.run).await;
-        meant_for_is_known |= past.meant_for == Some(keeper.as_str());
         if let Ok(Some(entry)) = journal::read(&path, task) {
-            found = Some((keeper, path, entry));
+            found = Some((keeper.clone(), path, entry));
         }
+        seen.push(keeper);
     }
     match found {
         Some((keeper, path, entry)) => {
@@ -63,7 +63,12 @@ pub async fn recall(
             let ended = ending(&socket, &path, task, entry, (stop, on_output)).await;
             Recall::Gone(ended)
         }
-        None if meant_for_is_known => Recall::NeverBegan,
+        None if past
+            .meant_for
+            .is_some_and(|all| all.iter().all(|one| seen.contains(one))) =>
+        {
+            Recall::NeverBegan
+        }
         None => Recall::Gone(Gone::without(Exit::Interrupted)),
     }
 }

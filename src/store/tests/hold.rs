@@ -1,56 +1,186 @@
-use super::super::StoreError;
-use super::super::fixture::{first, name, new_run, open, run_id, stranger};
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::super::fixture::{NOW, first, name, new_run, next, open, run_id, started, stranger};
+use super::super::{Durability, Fence, Store, StoreError, Taking, Token};
 use crate::machine::Place;
+use crate::name::RunId;
+use crate::time::FixedClock;
+
+/// A store that owns a run, which is recorded.
+fn owner(dir: &std::path::Path, run: &RunId) -> (Store, Fence) {
+    let store = open(dir);
+    let fence = store.own_run(run, "kept").wait().unwrap();
+    let mut batch = first(run, new_run("report"), vec![started("fetch")]);
+    batch.token = fence.token();
+    store.append(batch).wait().unwrap();
+    (store, fence)
+}
+
+fn write(store: &Store, token: Token) -> Result<u64, StoreError> {
+    let mut batch = next(&token.run, vec![started("send")]);
+    batch.token = token;
+    store.append(batch).wait().map(|appended| appended.last)
+}
 
 #[test]
 fn a_run_has_one_owner() {
     let dir = tempfile::tempdir().unwrap();
-    let (mine, other) = (open(dir.path()), open(dir.path()));
     let run = run_id(1);
-    mine.append(first(&run, new_run("report"), vec![]))
-        .wait()
-        .unwrap();
-    let owner = || mine.reader().unwrap().owner(&run).unwrap();
-    assert_eq!(owner(), None);
-
-    let fence = mine.own_run(&run).wait().unwrap();
+    let (mine, fence) = owner(dir.path(), &run);
+    let other = open(dir.path());
+    let shown = || mine.reader().unwrap().owner(&run).unwrap();
     let pid = std::process::id();
-    let refused = StoreError::Owned {
-        run: run.clone(),
-        pid,
-    };
-    assert_eq!(other.own_run(&run).wait().unwrap_err(), refused);
-    assert!(owner().is_some_and(|owner| owner.alive && owner.pid == pid));
+    assert!(shown().is_some_and(|owner| owner.alive && owner.pid == pid));
+    let refused = other.own_run(&run, "").wait().unwrap_err().to_string();
+    let expected = format!("worked on by process {pid} since 2027-01-15T08:00:00.000Z; its lease");
+    assert!(refused.contains(&expected), "{refused}");
 
     drop(fence);
     // The store does things in order, so the fence is down before this is answered.
-    drop(mine.own_run(&run).wait().unwrap());
-    let fence = mine.own_run(&run).wait().unwrap();
+    drop(mine.own_run(&run, "").wait().unwrap());
+    let fence = mine.own_run(&run, "").wait().unwrap();
+    assert_eq!(fence.token().number, 3);
     drop(mine);
-    drop(other.own_run(&run).wait().unwrap());
+    drop(other.own_run(&run, "").wait().unwrap());
     drop(fence);
+}
+
+#[test]
+fn who_lost_a_run_cannot_write() {
+    let dir = tempfile::tempdir().unwrap();
+    let run = run_id(1);
+    let (slow, mut fence) = owner(dir.path(), &run);
+    assert_eq!(write(&slow, fence.token()), Ok(2));
+    let heir = open(dir.path());
+    assert!(heir.own_run(&run, "").wait().is_err());
+    // As if it had been stopped for long.
+    stranger(dir.path())
+        .execute_batch("UPDATE owners SET expires = 0")
+        .unwrap();
+    let other = heir.own_run(&run, "").wait().unwrap();
+    let lost = StoreError::Fenced {
+        run: run.clone(),
+        by: Some(std::process::id()),
+    };
+    assert_eq!(write(&slow, fence.token()), Err(lost.clone()));
+    let unowned = Token {
+        number: 0,
+        ..fence.token()
+    };
+    assert_eq!(write(&slow, unowned), Err(lost));
+    assert_eq!(write(&heir, other.token()), Ok(3));
+
+    let owners = heir.reader().unwrap().owners(&run).unwrap();
+    let told: Vec<_> = owners
+        .iter()
+        .map(|lease| (lease.token, lease.keeper.as_str(), lease.first))
+        .collect();
+    assert_eq!(told, [(1, "kept", 0), (2, "", 2)]);
+    assert!(owners.iter().all(|lease| lease.since == NOW && lease.near));
+
+    let token = other.token();
+    drop(other);
+    let given_back = StoreError::Fenced { run, by: None };
+    assert_eq!(write(&heir, token), Err(given_back));
+    drop(slow);
+    let nobody = tokio::runtime::Builder::new_current_thread()
+        .build()
+        .unwrap();
+    let waited = async {
+        tokio::select! { _ = fence.lost() => true, () = async {} => false }
+    };
+    assert!(!nobody.block_on(waited), "the writer is gone");
+}
+
+#[test]
+fn a_lease_lasts_while_its_writer_works_and_its_loss_is_told() {
+    let dir = tempfile::tempdir().unwrap();
+    let run = run_id(1);
+    let clock = Arc::new(FixedClock(NOW));
+    let lease = Duration::from_millis(150);
+    let store = Store::open_with_lease(dir.path(), Durability::Normal, clock, lease).unwrap();
+    let mut fence = store.own_run(&run, "").wait().unwrap();
+    let ends = || {
+        let sql = "SELECT max(expires) FROM owners";
+        stranger(dir.path())
+            .query_row(sql, [], |row| row.get::<_, i64>(0))
+            .unwrap()
+    };
+    let first = ends();
+    while ends() < first + 150 {
+        std::thread::yield_now();
+    }
+    let steal = "INSERT INTO owners SELECT run, token + 1, 7, start, boot, ns, store, keeper, \
+                 first, since, expires, NULL FROM owners";
+    stranger(dir.path()).execute_batch(steal).unwrap();
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .build()
+        .unwrap();
+    let lost = runtime.block_on(fence.lost());
+    assert_eq!(lost, StoreError::Fenced { run, by: Some(7) });
 }
 
 #[test]
 fn the_dead_hold_nothing() {
     let dir = tempfile::tempdir().unwrap();
-    let store = open(dir.path());
     let (run, place) = (run_id(1), Place::of(&name("fetch")));
-    store
-        .append(first(&run, new_run("report"), vec![]))
-        .wait()
-        .unwrap();
-    let fence = store.own_run(&run).wait().unwrap();
-    assert!(store.try_lock("network", &run, &place).wait().unwrap());
+    let (store, fence) = owner(dir.path(), &run);
+    let asked = |store: &Store, run: u8| {
+        store
+            .try_lock("network", &run_id(run), &place)
+            .wait()
+            .unwrap()
+    };
+    assert_eq!(asked(&store, 1), Taking::Taken);
     // As after a restart of the machine: the same number, another process.
     stranger(dir.path())
         .execute_batch("UPDATE owners SET start = start - 1; UPDATE locks SET boot = 'before'")
         .unwrap();
     assert!(!store.reader().unwrap().owner(&run).unwrap().unwrap().alive);
     let heir = open(dir.path());
-    drop(heir.own_run(&run).wait().unwrap());
-    assert!(heir.try_lock("network", &run_id(2), &place).wait().unwrap());
+    drop(heir.own_run(&run, "").wait().unwrap());
+    let dead = Taking::TakenOver {
+        run,
+        place: "fetch".into(),
+    };
+    assert_eq!(asked(&heir, 2), dead);
     drop(fence);
+}
+
+#[test]
+fn who_cannot_be_seen_holds_while_the_lease_lasts() {
+    let dir = tempfile::tempdir().unwrap();
+    let (run, place) = (run_id(1), Place::of(&name("fetch")));
+    let (store, _fence) = owner(dir.path(), &run);
+    let nested = crate::store::NewRun {
+        parent: Some((run.clone(), "a#1".into())),
+        ..new_run("part")
+    };
+    store
+        .append(first(&run_id(2), nested, vec![]))
+        .wait()
+        .unwrap();
+    assert_eq!(
+        store
+            .try_lock("network", &run_id(2), &place)
+            .wait()
+            .unwrap(),
+        Taking::Taken
+    );
+    let alter = |sql| stranger(dir.path()).execute_batch(sql).unwrap();
+    alter("UPDATE owners SET ns = ns + 1; UPDATE locks SET ns = ns + 1");
+    let heir = open(dir.path());
+    let refused = heir.own_run(&run, "").wait().unwrap_err();
+    assert!(
+        refused.to_string().contains("of another container since"),
+        "{refused}"
+    );
+    let asked = || heir.try_lock("network", &run_id(3), &place).wait().unwrap();
+    assert_eq!(asked(), Taking::Held);
+    alter("UPDATE owners SET expires = 0");
+    assert!(matches!(asked(), Taking::TakenOver { run, .. } if run == run_id(2)));
+    assert!(heir.own_run(&run, "").wait().is_ok());
 }
 
 #[test]
@@ -59,18 +189,20 @@ fn a_lock_has_one_holder() {
     let (mine, other) = (open(dir.path()), open(dir.path()));
     let run = run_id(1);
     let [fetch, send] = ["fetch", "send"].map(|step| Place::of(&name(step)));
-    let mine_is = |place| mine.try_lock("network", &run, place).wait().unwrap();
-    let other_is = |place| other.try_lock("network", &run, place).wait().unwrap();
-    assert!(mine_is(&fetch));
-    assert!(mine_is(&fetch), "asked twice");
-    assert!(!mine_is(&send));
-    assert!(!other_is(&fetch));
+    let has = |store: &Store, place| {
+        store.try_lock("network", &run, place).wait().unwrap() == Taking::Taken
+    };
+    assert!(has(&mine, &fetch));
+    assert!(has(&mine, &fetch), "asked twice");
+    assert!(!has(&mine, &send));
+    assert!(!has(&other, &fetch));
     mine.unlock("network", &run, &send).wait().unwrap();
-    assert!(!mine_is(&send), "not the holder's to give");
+    other.unlock("network", &run, &fetch).wait().unwrap();
+    assert!(!has(&mine, &send), "not the holder's to give");
     mine.unlock("network", &run, &fetch).wait().unwrap();
-    assert!(other_is(&send));
+    assert!(has(&other, &send));
     other.release_run(&run).wait().unwrap();
-    assert!(mine_is(&send));
+    assert!(has(&mine, &send));
     drop(mine);
-    assert!(other_is(&send), "a closed store holds nothing");
+    assert!(has(&other, &send), "a closed store holds nothing");
 }

@@ -4,7 +4,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 
 use super::super::fixture::{NOW, first, name, new_run, next, open, run_id, started};
-use super::super::{Durability, Reader, Store, verify_chain};
+use super::super::{Durability, Reader, Store, Taking, verify_chain};
 use crate::machine::Place;
 use crate::time::FixedClock;
 
@@ -26,21 +26,16 @@ fn what_was_acknowledged_survives_a_kill() {
         assert!(kept >= acknowledged, "{kept} of {acknowledged}");
         events += kept as u64 + 1;
         assert!(!reader.owner(run).unwrap().unwrap().alive);
-        store.own_run(run).wait().unwrap();
-        store
-            .append(next(run, vec![started("send")]))
-            .wait()
-            .unwrap();
+        let fence = store.own_run(run, "").wait().unwrap();
+        let mut batch = next(run, vec![started("send")]);
+        batch.token = fence.token();
+        store.append(batch).wait().unwrap();
         events += 1;
     }
     assert_eq!(verify_chain(&reader).unwrap(), Ok(events));
     let place = Place::of(&name("fetch"));
-    assert!(
-        store
-            .try_lock("network", &run_id(3), &place)
-            .wait()
-            .unwrap()
-    );
+    let taken = store.try_lock("network", &run_id(3), &place).wait();
+    assert!(matches!(taken, Ok(Taking::TakenOver { .. })), "{taken:?}");
 }
 
 #[expect(
@@ -92,20 +87,18 @@ fn child() {
     let run = run_id(number.to_str().unwrap().parse().unwrap());
     let clock = Arc::new(FixedClock(NOW));
     let store = Store::open(&PathBuf::from(dir), Durability::Full, clock).unwrap();
-    store
-        .append(first(&run, new_run("report"), vec![]))
-        .wait()
-        .unwrap();
-    let _fence = store.own_run(&run).wait().unwrap();
+    let fence = store.own_run(&run, "").wait().unwrap();
+    let mut batch = first(&run, new_run("report"), vec![]);
+    batch.token = fence.token();
+    store.append(batch).wait().unwrap();
     let _ = store
         .try_lock("network", &run, &Place::of(&name("fetch")))
         .wait()
         .unwrap();
     loop {
-        let appended = store
-            .append(next(&run, vec![started("fetch")]))
-            .wait()
-            .unwrap();
+        let mut batch = next(&run, vec![started("fetch")]);
+        batch.token = fence.token();
+        let appended = store.append(batch).wait().unwrap();
         let mut out = std::io::stdout().lock();
         writeln!(out, "kept {}", appended.last).unwrap();
         out.flush().unwrap();

@@ -60,13 +60,39 @@ fn a_newer_schema_is_refused() {
         matches!(
             error,
             StoreError::Newer {
-                found: 2,
-                known: 1,
+                found: 3,
+                known: 2,
                 ..
             }
         ),
         "{error}"
     );
+}
+
+#[test]
+fn an_older_schema_is_brought_up_to_date() {
+    let dir = tempfile::tempdir().unwrap();
+    let run = run_id(1);
+    let batch = first(&run, new_run("report"), story());
+    open(dir.path()).append(batch).wait().unwrap();
+    let first = include_str!("../../../migrations/0001_state.sql");
+    let tables = first
+        .split(";\n")
+        .filter(|sql| sql.contains("CREATE TABLE owners") || sql.contains("CREATE TABLE locks"));
+    let tables: Vec<&str> = tables.collect();
+    alter(
+        dir.path(),
+        &format!(
+            "DROP TABLE owners; DROP TABLE locks; {};
+             DELETE FROM migrations WHERE number > 1",
+            tables.join(";\n")
+        ),
+    );
+    let reader = Reader::open(dir.path()).unwrap();
+    assert_eq!(reader.events(&run, 0).unwrap().len(), 21);
+    assert_eq!(reader.owners(&run).unwrap(), []);
+    drop(open(dir.path()).own_run(&run, "").wait().unwrap());
+    assert_eq!(reader.owners(&run).unwrap().len(), 1);
 }
 
 #[test]

@@ -57,16 +57,96 @@ fn a_killed_run_goes_on_and_repeats_no_committed_step() {
     }
 }
 
+/// Kills the engine and the keeper of its processes.
+fn kill_both(child: &mut std::process::Child) {
+    let keeper = keeper_of(child.id());
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let keeper = rustix::process::Pid::from_raw(keeper).unwrap();
+    rustix::process::kill_process(keeper, rustix::process::Signal::KILL).unwrap();
+}
+
+/// The only child of an engine.
+fn keeper_of(engine: u32) -> i32 {
+    let processes = std::fs::read_dir("/proc").unwrap().flatten();
+    let mut found = processes.filter_map(|process| {
+        let stat = std::fs::read_to_string(process.path().join("stat")).ok()?;
+        let parent = stat
+            .rsplit_once(')')?
+            .1
+            .split_whitespace()
+            .nth(1)?
+            .to_owned();
+        let pid = process.file_name().to_str()?.parse().ok()?;
+        (parent == engine.to_string()).then_some(pid)
+    });
+    found.next().expect("an engine has a keeper")
+}
+
 #[test]
-fn what_was_in_flight_is_said_to_be_interrupted() {
+fn what_nobody_saw_end_is_said_to_be_interrupted() {
     let sandbox = Sandbox::new();
-    sandbox.file("chain.md", chain(3, "").replace("sleep 0.02", "sleep 5"));
-    kill_after(&sandbox, &["run", "chain.md"], 1);
+    sandbox.file("chain.md", chain(3, "").replace("sleep 0.02", "sleep 50"));
+    let mut child = sandbox.start(&["run", "chain.md"]);
+    until("the step runs", || sandbox.at("ran.txt").exists());
+    kill_both(&mut child);
     sandbox
         .wf(&["resume", "--last"])
         .exits(1)
         .says("interrupted");
     assert_eq!(times(&sandbox).len(), 1, "nothing was run again");
+    let left = lines_of_ps(&sandbox);
+    assert!(left.is_empty(), "{left:?}");
+}
+
+/// The processes that run in a sandbox.
+fn lines_of_ps(sandbox: &Sandbox) -> Vec<String> {
+    let processes = std::fs::read_dir("/proc").unwrap().flatten();
+    let here = processes.filter(|process| {
+        std::fs::read_link(process.path().join("cwd")).is_ok_and(|cwd| cwd == sandbox.path())
+    });
+    here.map(|process| std::fs::read_to_string(process.path().join("cmdline")).unwrap_or_default())
+        .collect()
+}
+
+#[test]
+fn a_long_step_survives_three_engines_and_runs_once() {
+    let sandbox = Sandbox::new();
+    let plan = "---\nkind: plan\nid: long\nsteps:\n  - id: a\n    outputs: {n: {type: integer}}\n    run: |\n\
+                \x20     echo begun >> ran.txt\n      until [ -e go ]; do echo tick; sleep 0.01; done\n\
+                \x20     echo n=7 >> \"$WF_OUTPUT\"; echo last words\n\
+                \x20 - {id: b, depends_on: [a], run: \"echo got $N >> ran.txt\", env: {N: \"{{ steps.a.outputs.n }}\"}}\n---\n";
+    sandbox.file("long.md", plan);
+    let mut engine = sandbox.start(&["run", "long.md"]);
+    until("the step runs", || sandbox.at("ran.txt").exists());
+    for _ in 0..3 {
+        engine.kill().unwrap();
+        engine.wait().unwrap();
+        engine = sandbox.start(&["resume", "--last"]);
+        let works = format!("\"pid\":{},", engine.id());
+        until("the next engine works", || {
+            let shown = sandbox.wf(&["show", "--last", "--json"]).out;
+            shown.replace(' ', "").contains(&works)
+        });
+    }
+    sandbox.file("go", "");
+    let output = engine.wait_with_output().unwrap();
+    assert!(
+        output.status.success(),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    assert_eq!(sandbox.read("ran.txt"), "begun\ngot 7\n");
+    sandbox
+        .wf(&["logs", "--last", "a"])
+        .exits(0)
+        .says("last words");
+    sandbox.wf(&["show", "--last"]).exits(0).says("succeeded");
+    let kept = std::fs::read_dir(sandbox.at(".wf/keepers"))
+        .unwrap()
+        .count();
+    assert_eq!(kept, 0, "nothing is left of the keepers");
+    assert!(lines_of_ps(&sandbox).is_empty());
 }
 
 #[test]

@@ -114,6 +114,8 @@ impl From<EngineError> for Failure {
             EngineError::Logic(_) => Self::new(Exit::State, error.to_string())
                 .hint("resume it with the wf that began it, or begin it again with wf retry"),
             EngineError::System { .. } => Self::new(Exit::State, error.to_string()),
+            EngineError::Lost(_) => Self::new(Exit::State, error.to_string())
+                .hint("what is recorded is safe; `wf resume --last` goes on from there"),
         }
     }
 }

@@ -2,7 +2,7 @@ use std::sync::Arc;
 
 use tokio::sync::watch;
 
-use crate::exec::Stop;
+use crate::exec::{Stop, keeper};
 use crate::machine::Machine;
 use crate::model::{Object, Plan};
 use crate::name::RunId;
@@ -36,7 +36,10 @@ pub fn run(session: &Arc<Session>, request: Request) -> Result<Finished, EngineE
         config,
     };
     concluded(session, async {
-        let fence = session.store.own_run(&run, keeper(session)).await?;
+        let fence = session
+            .store
+            .own_run(&run, session.hands.keeper().unwrap_or_default())
+            .await?;
         let ongoing = ongoing(session, &fence, &plan, (params.clone(), None))?;
         let machine = Machine::new(plan, run, params);
         let (stop, heard) = watch::channel(Stop::No);
@@ -71,12 +74,22 @@ fn go_on(
     told: Stop,
 ) -> Result<Finished, EngineError> {
     concluded(session, async {
-        let fence = session.store.own_run(run, keeper(session)).await?;
+        let fence = session
+            .store
+            .own_run(run, session.hands.keeper().unwrap_or_default())
+            .await?;
         session.store.release_run(run).await?;
         let reader = session.store.reader()?;
         let params = reader.run(run)?.params;
         let events = reader.events(run, 0)?;
-        let keepers = former(&reader.owners(run)?);
+        let owners = reader.owners(run)?;
+        let before = owners.len().saturating_sub(1);
+        let past: Vec<String> = owners
+            .iter()
+            .take(before)
+            .map(|owner| owner.keeper.clone())
+            .collect();
+        let keepers = former(&owners);
         let ongoing = ongoing(session, &fence, &plan, (params.clone(), keepers))?;
         let mut machine = Machine::new(plan, run.clone(), params);
         for (_, event) in &events {
@@ -86,7 +99,9 @@ fn go_on(
         let (stop, heard) = watch::channel(told);
         let dispatcher = Dispatcher::new(ongoing, machine, None, end);
         let work = dispatcher.work(Vec::new(), heard);
-        fenced(fence, signals::heeding(stop, work)).await
+        let finished = fenced(fence, signals::heeding(stop, work)).await?;
+        keeper::conclude(&session.store.folder().keepers(), &past).await;
+        Ok(finished)
     })
 }
 
@@ -141,11 +156,6 @@ fn former(owners: &[Lease]) -> Option<Arc<[String]>> {
     let (last, before) = owners.split_last()?;
     let same_boot = !last.boot.is_empty() && before.iter().all(|owner| owner.boot == last.boot);
     same_boot.then(|| before.iter().map(|owner| owner.keeper.clone()).collect())
-}
-
-/// The id of the keeper that a run is given to.
-fn keeper(session: &Session) -> &str {
-    session.hands.keeper().unwrap_or_default()
 }
 
 /// One thread waits for everything: a chain of steps then pays for no hand-over.

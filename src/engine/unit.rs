@@ -8,7 +8,7 @@ use tokio::sync::watch;
 
 use crate::exec::attempt::Gone;
 use crate::exec::environment::{self, Parts};
-use crate::exec::keeper::{self, Past, Recall, recall};
+use crate::exec::keeper::{self, Lost, Past, Recall, recall};
 use crate::exec::process::Command;
 use crate::exec::{
     OnOutput, Stop, Unable, attempt, check as probe, files, http, log, outputs, shell, wait,
@@ -48,7 +48,10 @@ impl Task {
             }
             Work::Http(_) if self.again => self.ended(Exit::Interrupted),
             Work::Http(http) => self.or_unable(self.request(http, step, stop).await),
-            _ => self.or_unable(self.process(step, stop).await),
+            _ => {
+                let done = self.process(step, stop).await?;
+                self.or_unable(done)
+            }
         };
         if ended.exit.is_success() && !step.artifacts.is_empty() {
             match artifacts(&run, step).await {
@@ -90,23 +93,39 @@ impl Task {
     }
 
     /// Runs the step's process, or learns what became of one that an earlier engine asked for.
-    async fn process(&self, step: &Step, stop: watch::Receiver<Stop>) -> Result<Ended, Unable> {
-        let gone = match self.recalled(&stop).await {
-            Some(gone) => gone,
-            None => {
-                let Some(secrets) = self.secrets(step, &stop).await? else {
-                    return Ok(self.ended(Exit::Cancelled));
-                };
-                let job = self.job(step, &secrets).await?;
-                let session = &self.run.session;
-                let clock = Arc::clone(&session.clock);
-                let output = self.on_output();
-                session
-                    .hands
-                    .run(self.task(), job, clock, stop, output)
-                    .await
-            }
+    async fn process(
+        &self,
+        step: &Step,
+        stop: watch::Receiver<Stop>,
+    ) -> Result<Result<Ended, Unable>, Lost> {
+        if let Some(gone) = self.recalled(&stop).await {
+            return Ok(self.left(step, gone));
+        }
+        let job = match self.prepared(step, &stop).await {
+            Ok(Some(job)) => job,
+            Ok(None) => return Ok(Ok(self.ended(Exit::Cancelled))),
+            Err(unable) => return Ok(Err(unable)),
         };
+        let session = &self.run.session;
+        let (clock, output) = (Arc::clone(&session.clock), self.on_output());
+        let work = session.hands.run(self.task(), job, clock, stop, output);
+        Ok(self.left(step, work.await?))
+    }
+
+    /// What to execute; `None` if the step was told to end before that was known.
+    async fn prepared(
+        &self,
+        step: &Step,
+        stop: &watch::Receiver<Stop>,
+    ) -> Result<Option<attempt::Job>, Unable> {
+        match self.secrets(step, stop).await? {
+            Some(secrets) => self.job(step, &secrets).await.map(Some),
+            None => Ok(None),
+        }
+    }
+
+    /// The end of a process, with its outputs read.
+    fn left(&self, step: &Step, gone: Gone) -> Result<Ended, Unable> {
         if !gone.exit.is_success() {
             return Ok(self.ended(gone.exit));
         }

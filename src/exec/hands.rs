@@ -4,10 +4,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use tokio::sync::watch;
 
 use super::attempt::{self, Gone, Job, Ties};
-use super::keeper::{Keeper, Task};
+use super::keeper::{Keeper, Lost, Task};
 use super::probe::{self, Probe, Probed};
-use super::{OnOutput, Stop};
-use crate::machine::Exit;
+use super::{OnOutput, Stop, Unable};
 use crate::time::Clock;
 
 /// Numbers what this process starts itself.
@@ -45,7 +44,7 @@ impl Hands {
         clock: Arc<dyn Clock>,
         stop: watch::Receiver<Stop>,
         on_output: Option<OnOutput>,
-    ) -> Gone {
+    ) -> Result<Gone, Lost> {
         match self {
             Self::Own => {
                 let ties = Ties {
@@ -55,12 +54,9 @@ impl Hands {
                     on_output,
                     on_start: None,
                 };
-                attempt::run(job, ties).await
+                Ok(attempt::run(job, ties).await)
             }
-            Self::Keeper(keeper) => match keeper.run(task, job, stop, on_output).await {
-                Ok(gone) => gone,
-                Err(lost) => lost.gone(),
-            },
+            Self::Keeper(keeper) => keeper.run(task, job, stop, on_output).await,
         }
     }
 
@@ -78,7 +74,7 @@ impl Hands {
             Self::Own => probe::run(probe, &own_mark(), stop).await,
             Self::Keeper(keeper) => match keeper.probe(probe, stop).await {
                 Ok(probed) => probed,
-                Err(lost) => Probed::silent(Exit::from(lost.unable())),
+                Err(lost) => Probed::silent(Unable::environmental(lost.to_string()).into()),
             },
         }
     }

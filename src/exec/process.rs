@@ -17,7 +17,7 @@ use tokio::net::unix::pipe;
 use tokio::signal::unix::{SignalKind, signal};
 
 use super::spawn::{self, Image, Started};
-use super::tree::{self, Living, Root};
+use super::tree::{self, Root};
 use super::{Env, Unable};
 
 /// Where programs are looked up without a `PATH`.
@@ -204,14 +204,14 @@ impl Process {
         self.root.signal(Signal::KILL);
     }
 
+    /// Ends everything that stayed in its group.
+    pub(super) fn kill_group(&self) {
+        let _ = rustix::process::kill_process_group(self.pid, Signal::KILL);
+    }
+
     /// Whether something that it started lives on after its end.
     pub fn has_left_something(&self) -> bool {
         !self.root.is_gone()
-    }
-
-    /// What lives of all that was started.
-    pub fn members(&self) -> Vec<Living> {
-        self.root.members()
     }
 
     /// Nothing of it needs to be killed any more.

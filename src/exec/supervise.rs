@@ -11,7 +11,6 @@ use tokio::time::Instant;
 
 use super::log::Stream;
 use super::process::Process;
-use super::tree::Living;
 use super::{Stop, Unable};
 use crate::machine::Exit;
 
@@ -60,7 +59,7 @@ enum Phase {
     Runs,
     Asked,
     Killed,
-    /// It ended, and something that it started has not.
+    /// It ended, and something that it started holds its output.
     Ended,
     /// That was killed too.
     Orphaned,
@@ -85,6 +84,8 @@ struct Watched {
     phase: Phase,
     until: Option<Instant>,
     status: Option<ExitStatus>,
+    /// Whether all that holds the output was killed.
+    insisted: bool,
     /// Why we ended it, if we did.
     reason: Option<Exit>,
 }
@@ -113,6 +114,7 @@ impl Watched {
             phase: Phase::Runs,
             until: limits.timeout.map(soon),
             status: None,
+            insisted: false,
             reason: None,
         }
     }
@@ -123,7 +125,7 @@ impl Watched {
         self.told_to(*stop.borrow_and_update());
         loop {
             let closed = self.status.is_some() && out.is_closed() && err.is_closed();
-            if closed && !self.process.has_left_something() {
+            if closed && self.is_over() {
                 return self.ending();
             }
             let due = self.due();
@@ -147,6 +149,12 @@ impl Watched {
                 Happening::Due => {}
             }
         }
+    }
+
+    /// Whether nothing needs to be waited for: where we did not end the process ourselves, what it
+    /// left running without our pipes may stay, until the keeper ends it with the run.
+    fn is_over(&self) -> bool {
+        matches!(self.phase, Phase::Ended | Phase::Orphaned) || !self.process.has_left_something()
     }
 
     /// When to act next. What lives on after its parent tells nobody when the last of it is
@@ -192,10 +200,14 @@ impl Watched {
             Phase::Runs => self.ask(Exit::TimedOut),
             Phase::Asked if over => self.kill(),
             Phase::Ended if over => {
-                sink.take(
-                    Stream::Note,
-                    left_running(&self.process.members()).as_bytes(),
-                );
+                let note = "… ended what the step left running with its output …\n";
+                sink.take(Stream::Note, note.as_bytes());
+                self.process.kill_group();
+                self.enter(Phase::Orphaned, AFTER_END);
+            }
+            // Who has left the group still holds the output.
+            Phase::Orphaned if over && !self.insisted => {
+                self.insisted = true;
                 self.process.kill();
                 self.enter(Phase::Orphaned, AFTER_KILL);
             }
@@ -205,7 +217,7 @@ impl Watched {
                 return false;
             }
             // Something may have been started while the others were killed.
-            Phase::Killed | Phase::Orphaned if self.status.is_some() => self.process.kill(),
+            Phase::Killed if self.status.is_some() => self.process.kill(),
             Phase::Asked | Phase::Ended | Phase::Killed | Phase::Orphaned => {}
         }
         true
@@ -264,24 +276,6 @@ impl<R: AsyncRead + Unpin> Pipe<R> {
             self.bytes.clear();
         }
     }
-}
-
-/// Says what is ended that a step left running.
-fn left_running(members: &[Living]) -> String {
-    let names = members
-        .iter()
-        .take(5)
-        .map(|left| format!("{} ({})", left.name, left.pid));
-    let names: Vec<String> = names.collect();
-    let more = if members.len() > names.len() {
-        ", …"
-    } else {
-        ""
-    };
-    format!(
-        "… ended what the step left running: {}{more} …\n",
-        names.join(", ")
-    )
 }
 
 fn of_status(status: ExitStatus) -> Exit {

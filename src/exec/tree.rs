@@ -86,7 +86,7 @@ impl Root {
     /// Whether nothing lives of the tree, whose root has ended. Usually one question to the
     /// system answers that.
     pub(super) fn is_gone(&self) -> bool {
-        if ADOPTS.load(Ordering::Relaxed) && has_no_children() {
+        if ADOPTS.load(Ordering::Relaxed) && !has_children() {
             return true;
         }
         self.among(&later_than(self.pid)).is_empty()
@@ -134,6 +134,73 @@ impl Living {
 /// Kills every process with a mark that is wanted.
 pub fn kill_marked(wanted: impl Fn(&str) -> bool) {
     kill_all(|process| mark_of(process.pid).is_some_and(|mark| wanted(&mark)));
+}
+
+/// Ends everything that came to this process: asks it to, and kills what has not ended in time.
+pub fn end_the_rest(grace: Duration) {
+    if !ADOPTS.load(Ordering::Relaxed) || !has_children() {
+        return;
+    }
+    let rounds = grace.as_millis() / PAUSE.as_millis().max(1);
+    for round in 0..rounds {
+        let found = descendants();
+        if found.is_empty() {
+            return;
+        }
+        if round == 0 {
+            found.iter().for_each(|one| one.signal(Signal::TERM));
+        }
+        std::thread::sleep(PAUSE);
+    }
+    for _ in 0..ROUNDS {
+        let found = descendants();
+        if found.is_empty() {
+            return;
+        }
+        found.iter().for_each(|one| one.signal(Signal::KILL));
+        std::thread::sleep(PAUSE);
+    }
+}
+
+/// Asks for the ends of those that came to this process. Says whether somebody else has to ask
+/// about another one first.
+pub fn reap_adopted() -> bool {
+    use nix::sys::wait::{Id, WaitPidFlag, WaitStatus, waitid};
+    let look = WaitPidFlag::WEXITED | WaitPidFlag::WNOHANG | WaitPidFlag::WNOWAIT;
+    loop {
+        let dead = waitid(Id::All, look)
+            .ok()
+            .as_ref()
+            .and_then(WaitStatus::pid);
+        let Some(dead) = dead.map(nix::unistd::Pid::as_raw) else {
+            return false;
+        };
+        if roots(|roots| roots.contains_key(&dead)) {
+            return true;
+        }
+        let _ = rustix::process::waitpid(Pid::from_raw(dead), WaitOptions::NOHANG);
+    }
+}
+
+/// Everything that lives below this process. The dead that nobody else asks about are asked.
+fn descendants() -> Vec<Living> {
+    let me = rustix::process::getpid().as_raw_nonzero().get();
+    let all = all();
+    reap(&all, me, &BTreeMap::new(), me);
+    let mut inside = BTreeSet::from([me]);
+    loop {
+        let below = all.iter().filter(|one| inside.contains(&one.parent));
+        let more: Vec<i32> = below
+            .map(|one| one.pid)
+            .filter(|pid| !inside.contains(pid))
+            .collect();
+        if more.is_empty() {
+            break;
+        }
+        inside.extend(more);
+    }
+    let living = |one: &Living| !one.zombie && one.pid != me && inside.contains(&one.pid);
+    all.into_iter().filter(living).collect()
 }
 
 /// Kills what a session holds whose leader began at a certain time.
@@ -240,11 +307,11 @@ fn roots<T>(with: impl FnOnce(&mut BTreeMap<i32, u64>) -> T) -> T {
     with(&mut ROOTS.lock().unwrap_or_else(PoisonError::into_inner))
 }
 
-/// Whether this process has no child at all, not even a dead one.
-fn has_no_children() -> bool {
+/// Whether this process has a child, be it a dead one.
+pub fn has_children() -> bool {
     use rustix::process::{WaitId, WaitIdOptions, waitid};
     let look = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
-    matches!(waitid(WaitId::All, look), Err(rustix::io::Errno::CHILD))
+    !matches!(waitid(WaitId::All, look), Err(rustix::io::Errno::CHILD))
 }
 
 /// Every process that can be seen, the dead that nobody asked about included.

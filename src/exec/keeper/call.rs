@@ -5,6 +5,7 @@ use std::os::fd::AsRawFd as _;
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{Mode, OFlags};
+use tokio::io::AsyncReadExt as _;
 use tokio::net::UnixStream;
 use tokio::sync::watch;
 
@@ -56,6 +57,17 @@ pub(super) async fn call(
             }
         }
     }
+}
+
+/// Asks the keeper at a socket to end, and waits until it has. An error means that there is none.
+pub(super) async fn last(socket: &Path) -> io::Result<()> {
+    let connection = at(socket, |path| std::os::unix::net::UnixStream::connect(path))?;
+    connection.set_nonblocking(true)?;
+    let mut connection = UnixStream::from_std(connection)?;
+    send(&mut connection, &Frame::word(&Ask::Conclude)?).await?;
+    // Its end may cut the connection in any way.
+    let _ = connection.read(&mut [0]).await;
+    Ok(())
 }
 
 /// Does something with a socket, whose path the system takes only up to a hundred bytes or so:

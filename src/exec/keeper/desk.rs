@@ -1,6 +1,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use tokio::net::UnixStream;
 use tokio::sync::{mpsc, oneshot, watch};
 
 use super::journal::{Journal, Note};
@@ -29,6 +30,8 @@ struct State {
     sealed: BTreeSet<RunId>,
     marks: u64,
     killed: bool,
+    /// Those who wait for the end of this process.
+    concluding: Vec<UnixStream>,
 }
 
 /// An attempt under way.
@@ -72,6 +75,7 @@ impl Desk {
             sealed: BTreeSet::new(),
             marks: 0,
             killed: false,
+            concluding: Vec::new(),
         };
         Arc::new(Self {
             id,
@@ -165,6 +169,16 @@ impl Desk {
     /// Begins nothing of a run any more.
     pub(super) fn seal(&self, run: RunId) {
         self.state().sealed.insert(run);
+    }
+
+    /// The run has ended: there is nothing more to wait for than what is under way.
+    pub(super) fn conclude(&self, waits: UnixStream) {
+        self.state().concluding.push(waits);
+    }
+
+    /// Whether the run has ended.
+    pub(super) fn is_concluded(&self) -> bool {
+        !self.state().concluding.is_empty()
     }
 
     /// A mark for the next tree.

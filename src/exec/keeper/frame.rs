@@ -72,6 +72,11 @@ impl<R: AsyncRead + Unpin> Frames<R> {
         }
     }
 
+    /// The side of the connection.
+    pub(super) fn into_inner(self) -> R {
+        self.from
+    }
+
     /// Waits for a message, and may be dropped while it waits; `None` at the end of the
     /// connection.
     pub(super) async fn next(&mut self) -> io::Result<Option<Frame>> {

@@ -1,4 +1,3 @@
-use std::collections::BTreeSet;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
@@ -8,7 +7,6 @@ use serde::{Deserialize, Serialize};
 use super::Task;
 use crate::crash;
 use crate::exec::attempt::Gone;
-use crate::name::RunId;
 
 /// A line of a journal.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -109,17 +107,6 @@ pub fn read(path: &Path, task: &Task) -> io::Result<Option<Entry>> {
         }
     }
     Ok(found)
-}
-
-/// The runs that a journal knows of.
-pub(super) fn runs(path: &Path) -> io::Result<BTreeSet<RunId>> {
-    let notes = notes(path)?.into_iter();
-    Ok(notes
-        .filter_map(|note| match note {
-            Note::Begins { task, .. } => Some(task.run),
-            _ => None,
-        })
-        .collect())
 }
 
 /// The lines of a journal that can be read.

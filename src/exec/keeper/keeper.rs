@@ -1,18 +1,22 @@
-use std::io::{self, Write as _};
+use std::io::{self, Read as _, Write as _};
+use std::net::Shutdown;
 use std::os::fd::OwnedFd;
 use std::os::unix::net::{UnixListener, UnixStream as StdStream};
+use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use tokio::sync::watch;
 
 use super::call::{self, Called};
 use super::journal;
 use super::message::{Answer, Ask, Task};
+use super::recall::is_of;
 use crate::exec::attempt::{Gone, Job};
 use crate::exec::probe::{Probe, Probed};
-use crate::exec::{OnOutput, Stop, Unable, tree};
-use crate::machine::Exit;
+use crate::exec::{OnOutput, Stop, tree};
 
 /// The word that everything is recorded, and nothing will be asked about later.
 pub(super) const FAREWELL: u8 = b'f';
@@ -20,12 +24,17 @@ pub(super) const FAREWELL: u8 = b'f';
 /// The word that ends everything.
 pub(super) const KILL: u8 = b'k';
 
+/// How long the end of what is left may take.
+const PATIENCE: Duration = Duration::from_secs(10);
+
 /// The keeper of this engine.
 #[derive(Debug)]
 pub struct Keeper {
     id: String,
     socket: PathBuf,
     presence: StdStream,
+    /// Whether it was told how it ends.
+    ends: AtomicBool,
 }
 
 /// What a keeper is started from.
@@ -41,7 +50,8 @@ pub struct Start<'a> {
 }
 
 /// The keeper is gone, and with it the processes that it kept.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the process that keeps the steps' processes died")]
 pub struct Lost;
 
 impl Keeper {
@@ -62,7 +72,13 @@ impl Keeper {
             reason = "the keeper is what starts all other processes"
         )]
         let mut command = std::process::Command::new(program);
-        command.args(args).arg(dir).arg(&id).env_clear().envs(env);
+        command
+            .arg0("wf-keeper")
+            .args(args)
+            .arg(dir)
+            .arg(&id)
+            .env_clear()
+            .envs(env);
         command
             .stdin(Stdio::from(OwnedFd::from(listener)))
             .stdout(Stdio::from(OwnedFd::from(other)))
@@ -72,6 +88,7 @@ impl Keeper {
             id,
             socket,
             presence,
+            ends: AtomicBool::new(false),
         })
     }
 
@@ -80,14 +97,17 @@ impl Keeper {
         &self.id
     }
 
-    /// Everything that it did is recorded: it need not remember.
+    /// Everything that it did is recorded: it need not remember, and what steps left running is
+    /// ended. Dropping it waits until that is so.
     pub fn settle(&self) {
         let _ = (&self.presence).write_all(&[FAREWELL]);
+        self.ends.store(true, Ordering::Relaxed);
     }
 
-    /// Ends all that it keeps, at once.
+    /// Ends all that it keeps, at once. Dropping it waits until that is so.
     pub fn kill(&self) {
         let _ = (&self.presence).write_all(&[KILL]);
+        self.ends.store(true, Ordering::Relaxed);
     }
 
     /// Does the work of an attempt. It goes on if this future is dropped.
@@ -134,22 +154,20 @@ impl Keeper {
         let called = call::call(&self.socket, ask, stop, on_output).await;
         called.map_err(|_| {
             // It died, so nobody else ends what it kept.
-            let ours = |mark: &str| {
-                mark.strip_prefix(&self.id)
-                    .is_some_and(|rest| rest.starts_with('-'))
-            };
-            tree::kill_marked(ours);
+            tree::kill_marked(|mark| is_of(mark, &self.id));
             Lost
         })
     }
 }
 
-impl Lost {
-    pub(in crate::exec) fn gone(self) -> Gone {
-        Gone::without(Exit::Interrupted)
-    }
-
-    pub(in crate::exec) fn unable(self) -> Unable {
-        Unable::environmental("the process that keeps all others died")
+impl Drop for Keeper {
+    /// Waits until what was to be ended has ended. Who said neither is dead, or has lost its run
+    /// to somebody who goes on with it, and waits for nothing.
+    fn drop(&mut self) {
+        if self.ends.load(Ordering::Relaxed) {
+            let _ = self.presence.shutdown(Shutdown::Write);
+            let _ = self.presence.set_read_timeout(Some(PATIENCE));
+            let _ = (&self.presence).read(&mut [0]);
+        }
     }
 }

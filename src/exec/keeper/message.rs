@@ -37,6 +37,9 @@ pub(super) enum Ask {
         /// Whether to show what it prints.
         show: bool,
     },
+    /// To end what steps left running, to forget everything and to end. The connection stays open
+    /// until then.
+    Conclude,
     /// To begin nothing of a run any more.
     Seal {
         /// Which.

@@ -28,5 +28,5 @@ mod serve;
 pub use journal::{Entry, Journal, Note, read as read_journal};
 pub use keeper::{Keeper, Lost, Start};
 pub use message::Task;
-pub use recall::{Past, Recall, recall, sweep};
+pub use recall::{Past, Recall, conclude, recall};
 pub use serve::serve;

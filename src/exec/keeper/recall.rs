@@ -1,18 +1,21 @@
 //! What became of an attempt that an earlier engine asked some keeper for.
 
 use std::fs;
-use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use tokio::sync::watch;
 
-use super::call::call;
+use super::call::{self, call};
 use super::journal::{self, Entry};
 use super::message::{Answer, Ask, Task};
 use crate::exec::attempt::Gone;
 use crate::exec::{OnOutput, Stop, tree};
 use crate::machine::Exit;
 use crate::name::RunId;
+
+/// How long the end of a keeper may take.
+const PATIENCE: Duration = Duration::from_secs(10);
 
 /// What became of an attempt.
 #[derive(Clone, Debug, PartialEq)]
@@ -130,18 +133,27 @@ fn journals(dir: &Path) -> Vec<(String, PathBuf)> {
     found
 }
 
-/// Removes the journals and sockets of keepers that are gone, if every run they know of has
-/// ended.
-pub fn sweep(dir: &Path, has_ended: impl Fn(&RunId) -> bool) {
-    for (keeper, path) in journals(dir) {
-        let socket = journal::socket(dir, &keeper);
-        let lives = super::call::at(&socket, |path| UnixStream::connect(path)).is_ok();
-        let Ok(runs) = journal::runs(&path) else {
+/// Lets keepers of the past end, with what steps left running, once their run has ended. Of those
+/// that died, what they left is killed.
+pub async fn conclude(dir: &Path, keepers: &[String]) {
+    for keeper in keepers.iter().filter(|keeper| !keeper.is_empty()) {
+        let (socket, path) = (journal::socket(dir, keeper), journal::path(dir, keeper));
+        if !path.exists() {
             continue;
-        };
-        if !lives && runs.iter().all(&has_ended) {
-            let _ = fs::remove_file(socket);
-            let _ = fs::remove_file(path);
         }
+        let ended = tokio::time::timeout(PATIENCE, call::last(&socket)).await;
+        if ended.is_ok_and(|ended| ended.is_err()) {
+            let id = keeper.clone();
+            let killing = move || tree::kill_marked(|mark| is_of(mark, &id));
+            let _ = tokio::task::spawn_blocking(killing).await;
+        }
+        let _ = fs::remove_file(socket);
+        let _ = fs::remove_file(path);
     }
+}
+
+/// Whether a mark was given by a keeper.
+pub(super) fn is_of(mark: &str, keeper: &str) -> bool {
+    mark.strip_prefix(keeper)
+        .is_some_and(|rest| rest.starts_with('-'))
 }

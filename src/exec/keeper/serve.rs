@@ -10,6 +10,7 @@ use std::time::Duration;
 use tokio::io::AsyncReadExt as _;
 use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::net::{UnixListener, UnixStream};
+use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinSet;
 
@@ -22,6 +23,12 @@ use crate::exec::log::Stream;
 use crate::exec::probe::{self, Probe};
 use crate::exec::{Stop, tree};
 use crate::time::Clock;
+
+/// When the dead are looked at again, if one of them is somebody else's to ask about.
+const SOON: Duration = Duration::from_millis(10);
+
+/// How long what steps left running may take to end when it is asked to.
+const GRACE: Duration = Duration::from_secs(2);
 
 /// How long those who follow something may take to be told its end.
 const PATIENCE: Duration = Duration::from_secs(1);
@@ -50,8 +57,8 @@ pub fn serve(dir: &Path, id: &str, clock: Arc<dyn Clock>) -> io::Result<()> {
     Ok(())
 }
 
-/// Works until the engine is gone and nothing is under way. Says whether the engine has recorded
-/// the end of everything.
+/// Works until the engine is gone and nothing is under way; if the engine died, also until what
+/// steps left running has ended, or the run has. Says whether the end of everything is recorded.
 async fn keep(desk: &Arc<Desk>) -> io::Result<bool> {
     let (listener, mut presence) = surroundings()?;
     let (to, mut accepted) = mpsc::unbounded_channel();
@@ -59,14 +66,24 @@ async fn keep(desk: &Arc<Desk>) -> io::Result<bool> {
     let mut connections = JoinSet::new();
     let (mut present, mut settled) = (true, false);
     let mut word = [0];
-    while present || !attempts.is_empty() {
+    let mut deaths = signal(SignalKind::child())?;
+    let mut look_again = false;
+    while present
+        || !attempts.is_empty()
+        || !(settled || desk.is_concluded()) && tree::has_children()
+    {
         tokio::select! {
             connection = listener.accept() => {
                 connections.spawn(attend(Arc::clone(desk), connection?.0, to.clone()));
             }
             Some(accepted) = accepted.recv() => {
-                attempts.spawn(Arc::clone(desk).work(accepted));
+                if let Some(accepted) = accepted {
+                    attempts.spawn(Arc::clone(desk).work(accepted));
+                }
             }
+            // What a step left running must not be seen when it is dead.
+            _ = deaths.recv() => look_again = tree::reap_adopted(),
+            () = tokio::time::sleep(SOON), if look_again => look_again = tree::reap_adopted(),
             Some(_) = attempts.join_next() => {}
             Some(_) = connections.join_next() => {}
             read = presence.read(&mut word), if present => match (read, word) {
@@ -76,10 +93,11 @@ async fn keep(desk: &Arc<Desk>) -> io::Result<bool> {
             },
         }
     }
+    tree::end_the_rest(GRACE);
     // Whoever follows what has just ended is still to be told.
     let rest = async { while connections.join_next().await.is_some() {} };
     let _ = tokio::time::timeout(PATIENCE, rest).await;
-    Ok(settled)
+    Ok(settled || desk.is_concluded())
 }
 
 /// The socket to listen on, and the one that ends with the engine.
@@ -98,7 +116,7 @@ fn surroundings() -> io::Result<(UnixListener, UnixStream)> {
 async fn attend(
     desk: Arc<Desk>,
     connection: UnixStream,
-    work: mpsc::UnboundedSender<Accepted>,
+    work: mpsc::UnboundedSender<Option<Accepted>>,
 ) -> io::Result<()> {
     let (from, mut to) = connection.into_split();
     let mut from = Frames::new(from);
@@ -108,7 +126,7 @@ async fn attend(
     match first.read()? {
         Ask::Run { task, job, show } => match desk.accept(task, *job, show) {
             Ok((accepted, following)) => {
-                let _ = work.send(accepted);
+                let _ = work.send(Some(accepted));
                 pass_on(following, &mut from, &mut to).await
             }
             Err(answer) => send(&mut to, &Frame::word(&answer)?).await,
@@ -118,6 +136,12 @@ async fn attend(
             None => send(&mut to, &Frame::word(&Answer::Unknown)?).await,
         },
         Ask::Probe(probe) => examine(&desk, *probe, &mut from, &mut to).await,
+        Ask::Conclude => {
+            let connection = from.into_inner().reunite(to).map_err(io::Error::other)?;
+            desk.conclude(connection);
+            let _ = work.send(None);
+            Ok(())
+        }
         Ask::Seal { run } => {
             desk.seal(run);
             send(&mut to, &Frame::word(&Answer::Sealed)?).await

@@ -107,8 +107,7 @@ impl Task {
             Err(unable) => return Ok(Err(unable)),
         };
         let session = &self.run.session;
-        let (clock, output) = (Arc::clone(&session.clock), self.on_output());
-        let work = session.hands.run(self.task(), job, clock, stop, output);
+        let work = (session.hands).run(self.task(), job, stop, self.on_output());
         Ok(self.left(step, work.await?))
     }
 

@@ -7,7 +7,7 @@ use super::attempt::{self, Gone, Job, Ties};
 use super::keeper::{Keeper, Lost, Task};
 use super::probe::{self, Probe, Probed};
 use super::{OnOutput, Stop, Unable};
-use crate::time::Clock;
+use crate::time::SystemClock;
 
 /// Numbers what this process starts itself.
 static STARTED: AtomicU64 = AtomicU64::new(1);
@@ -41,7 +41,6 @@ impl Hands {
         &self,
         task: Task,
         job: Job,
-        clock: Arc<dyn Clock>,
         stop: watch::Receiver<Stop>,
         on_output: Option<OnOutput>,
     ) -> Result<Gone, Lost> {
@@ -49,7 +48,7 @@ impl Hands {
             Self::Own => {
                 let ties = Ties {
                     mark: own_mark(),
-                    clock,
+                    clock: Arc::new(SystemClock),
                     stop,
                     on_output,
                     on_start: None,

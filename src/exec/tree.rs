@@ -148,7 +148,9 @@ pub fn end_the_rest(grace: Duration) {
             return;
         }
         if round == 0 {
-            found.iter().for_each(|one| one.signal(Signal::TERM));
+            for one in &found {
+                one.signal(Signal::TERM);
+            }
         }
         std::thread::sleep(PAUSE);
     }
@@ -157,7 +159,9 @@ pub fn end_the_rest(grace: Duration) {
         if found.is_empty() {
             return;
         }
-        found.iter().for_each(|one| one.signal(Signal::KILL));
+        for one in &found {
+            one.signal(Signal::KILL);
+        }
         std::thread::sleep(PAUSE);
     }
 }

@@ -86,9 +86,11 @@ impl<R: AsyncRead + Unpin> Frames<R> {
             }
             self.read.reserve(ROOM);
             if self.from.read_buf(&mut self.read).await? == 0 {
-                return match self.read.is_empty() {
-                    true => Ok(None),
-                    false => Err(io::ErrorKind::UnexpectedEof.into()),
+                let whole = self.read.is_empty();
+                return if whole {
+                    Ok(None)
+                } else {
+                    Err(io::ErrorKind::UnexpectedEof.into())
                 };
             }
         }

@@ -17,16 +17,16 @@
 //! over is *sealed* at the keepers of its former owners: nothing of it begins there any more.
 
 mod call;
+mod client;
 mod desk;
 mod frame;
 mod journal;
-mod keeper;
 mod message;
 mod recall;
 mod serve;
 
+pub use client::{Keeper, Lost, Start};
 pub use journal::{Entry, Journal, Note, read as read_journal};
-pub use keeper::{Keeper, Lost, Start};
 pub use message::Task;
 pub use recall::{Past, Recall, conclude, recall};
 pub use serve::serve;

@@ -14,10 +14,10 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinSet;
 
+use super::client::{FAREWELL, KILL};
 use super::desk::{Accepted, Desk, Following};
 use super::frame::{Frame, Frames, send};
 use super::journal::{self, Journal, Note};
-use super::keeper::{FAREWELL, KILL};
 use super::message::{Answer, Ask, Told};
 use crate::exec::log::Stream;
 use crate::exec::probe::{self, Probe};

@@ -44,6 +44,10 @@ pub fn draw(dice: &mut Dice, most: usize, from: i64) -> Drawn {
         decorate(&mut step, dice);
         work(&mut step, dice, from);
         condition(&mut step, &steps, dice, steady);
+        // Whether an instant comes before the end of a timeout depends on when the wait begins.
+        if steady && matches!(step.work, Work::Wait(Wait::Until(_))) {
+            step.timeout = None;
+        }
         steps.push(step);
     }
     let on_failure = [OnFailure::Stop, OnFailure::Cancel, OnFailure::Continue];

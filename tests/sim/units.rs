@@ -9,7 +9,7 @@ use super::fates::{Fate, verdict};
 use super::faults::Fault;
 use super::ledger::step_of;
 use super::look::{Broken, Seen};
-use super::world::{Life, Process, World};
+use super::world::{Life, Process, World, text};
 
 impl World {
     /// Carries out the effects of a turn, unless the engine dies in between.
@@ -29,7 +29,7 @@ impl World {
     fn carry_out(&mut self, at: usize, effect: Effect) -> Result<(), Broken> {
         self.coverage.count("effect", coverage::effect(&effect));
         self.look(at, Seen::Act(&effect))?;
-        self.say(|| format!("run {at}:   does {effect:?}"));
+        self.say(|| format!("run {at}:   does {}", text(&effect)));
         let soon = self.now + i64::from(self.dice.up_to(200));
         let race = self.faults.has(Fault::Race) && self.dice.one_in(4);
         let engine = self.engine(at);

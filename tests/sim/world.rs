@@ -147,7 +147,7 @@ impl World {
             deaths: 1 + dice.up_to(7),
             adopts: !dice.one_in(3),
             outlive: *dice.pick(&[0, 2, 4, 4]),
-            thorough: options.trace || dice.one_in(12),
+            thorough: dice.one_in(12) || options.trace,
             fates: Fates(options.seed),
             now: BEGIN,
             runs: Vec::new(),
@@ -301,7 +301,7 @@ impl World {
     pub fn feed(&mut self, at: usize, at_least: i64, what: Happening) -> Result<(), Broken> {
         let when = self.now.max(at_least);
         self.coverage.count("input", coverage::input(&what));
-        self.say(|| format!("run {at}: {what:?}"));
+        self.say(|| format!("run {at}: {}", text(&what)));
         let engine = self.engine(at);
         engine.clock = engine.clock.max(when);
         let turn = engine.machine.turn(Input {
@@ -333,7 +333,7 @@ impl World {
     /// Takes a turn: the laws see it, and it is sent to the log.
     pub fn took(&mut self, at: usize, what: Option<&Happening>, turn: Turn) -> Result<(), Broken> {
         for event in &turn.events {
-            self.say(|| format!("run {at}:   event {:?}", event.fact));
+            self.say(|| format!("run {at}:   event {}", text(&event.fact)));
             self.coverage.event(&event.fact);
             self.look(at, Seen::Event(event))?;
             let run = &mut self.runs[at];
@@ -382,6 +382,11 @@ fn params() -> Object {
         .as_object()
         .cloned()
         .unwrap_or_default()
+}
+
+/// A value, for the trace.
+pub fn text(value: &impl serde::Serialize) -> String {
+    serde_json::to_string(value).unwrap_or_default()
 }
 
 /// The key of an item, as it was told.

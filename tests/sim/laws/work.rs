@@ -6,6 +6,7 @@ use wf::machine::{Effect, Fact, Place, StepState};
 use super::super::engine::Job;
 use super::super::ledger::step_of;
 use super::super::look::{Look, Seen};
+use super::super::units::is_process;
 use super::super::world::Life;
 use super::ensure;
 
@@ -36,10 +37,11 @@ pub fn room(look: &Look<'_>) -> Result<(), String> {
             }
         }
         Seen::Begins { process: true, .. } => {
-            let processes = look.run().processes.values();
-            let alive = processes
-                .filter(|process| process.state == Life::Alive)
-                .count();
+            let alive = look.run().processes.iter().filter(|(attempt, process)| {
+                let work = &step_of(look.plan(), &attempt.place).work;
+                process.state == Life::Alive && is_process(work)
+            });
+            let alive = alive.count();
             ensure(alive < most, || {
                 format!("{alive} processes live, and one more begins")
             })

@@ -16,7 +16,8 @@ use std::time::Instant;
 #[path = "../tests/sim/mod.rs"]
 mod sim;
 
-use sim::{Coverage, Fault, Faults, LAWS, Options, simulate, smaller};
+use sim::faults::Fault;
+use sim::{Coverage, Faults, LAWS, Options, simulate, smaller};
 
 /// What is asked for.
 struct Asked {

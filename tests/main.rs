@@ -14,6 +14,7 @@ mod layers;
 mod machine;
 mod schemas;
 mod secrets;
+mod sim;
 mod spec;
 mod support;
 mod tidy;

@@ -20,11 +20,8 @@ pub struct Look<'a> {
 pub enum Seen<'a> {
     /// An event was decided; the ledger does not know it yet.
     Event(&'a Event),
-    /// A turn is complete. `what` is absent for a resume.
-    Turn {
-        what: Option<&'a Happening>,
-        turn: &'a Turn,
-    },
+    /// A turn is complete.
+    Turn(&'a Turn),
     /// An input that answers nothing was given, and whether it changed anything.
     Idle { what: &'a Happening, changed: bool },
     /// An effect is about to be carried out.

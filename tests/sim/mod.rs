@@ -9,11 +9,11 @@
 
 mod acts;
 mod coverage;
-mod dice;
+pub mod dice;
 mod engine;
 mod fates;
-mod faults;
-mod laws;
+pub mod faults;
+pub mod laws;
 mod ledger;
 mod look;
 mod plans;
@@ -23,7 +23,7 @@ mod units;
 mod world;
 
 pub use coverage::Coverage;
-pub use faults::{Fault, Faults};
+pub use faults::Faults;
 pub use laws::LAWS;
 pub use shrink::smaller;
 pub use world::{Options, simulate};

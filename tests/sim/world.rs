@@ -71,7 +71,6 @@ pub struct World {
 pub struct Run {
     pub plan: Arc<Plan>,
     pub id: RunId,
-    pub kept: Vec<Kept>,
     /// The run that must be over first.
     pub after: Option<usize>,
     /// The log, and where its turns end.
@@ -173,7 +172,6 @@ impl World {
         Run {
             plan: drawn.plan,
             id: RunId::from_bytes([number; 16]),
-            kept: Vec::new(),
             after,
             log: Vec::new(),
             cuts: Vec::new(),
@@ -263,7 +261,7 @@ impl World {
         match turn {
             Some(turn) => {
                 self.coverage.count("world", "resume");
-                self.took(at, None, turn)
+                self.took(at, turn)
             }
             None => self.feed(at, i64::MIN, Happening::Begin { kept }),
         }
@@ -319,7 +317,7 @@ impl World {
         }
         let life = self.engine(at).life;
         let copy = !matches!(what, Happening::Begin { .. } | Happening::Cancel { .. });
-        self.took(at, Some(&what), turn)?;
+        self.took(at, turn)?;
         if copy && self.dice.one_in(3) {
             let stale = &mut self.runs[at].stale;
             stale.push_back((life, what));
@@ -331,7 +329,7 @@ impl World {
     }
 
     /// Takes a turn: the laws see it, and it is sent to the log.
-    pub fn took(&mut self, at: usize, what: Option<&Happening>, turn: Turn) -> Result<(), Broken> {
+    pub fn took(&mut self, at: usize, turn: Turn) -> Result<(), Broken> {
         for event in &turn.events {
             self.say(|| format!("run {at}:   event {}", text(&event.fact)));
             self.coverage.event(&event.fact);
@@ -342,7 +340,7 @@ impl World {
                 engine.shadow.replay(event).expect("the logic is the same");
             }
         }
-        self.look(at, Seen::Turn { what, turn: &turn })?;
+        self.look(at, Seen::Turn(&turn))?;
         let Turn { events, effects } = turn;
         if events.is_empty() && self.engine(at).turns.is_empty() {
             return self.carry_out_all(at, effects);

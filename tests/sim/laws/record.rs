@@ -25,7 +25,7 @@ const VOLATILE: [&str; 9] = [
 
 pub fn fold(look: &Look<'_>) -> Result<(), String> {
     let wanted = match look.seen {
-        Seen::Turn { .. } => look.world.thorough,
+        Seen::Turn(_) => look.world.thorough,
         Seen::Over => true,
         _ => false,
     };
@@ -116,7 +116,7 @@ pub fn idle(look: &Look<'_>) -> Result<(), String> {
 }
 
 pub fn frugal(look: &Look<'_>) -> Result<(), String> {
-    let Seen::Turn { turn, .. } = look.seen else {
+    let Seen::Turn(turn) = look.seen else {
         return Ok(());
     };
     let mut told: BTreeMap<(Option<&Place>, &str), u32> = BTreeMap::new();

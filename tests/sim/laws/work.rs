@@ -25,7 +25,7 @@ pub fn one_process(look: &Look<'_>) -> Result<(), String> {
 pub fn room(look: &Look<'_>) -> Result<(), String> {
     let most = look.plan().parts().policy.max_parallel as usize;
     match look.seen {
-        Seen::Turn { .. } => {
+        Seen::Turn(_) => {
             let busy = look.decided().busy(look.plan());
             ensure(busy <= most, || {
                 format!("{busy} run at once, at most {most} may")

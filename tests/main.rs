@@ -15,6 +15,7 @@ mod leases;
 mod machine;
 mod schemas;
 mod secrets;
+mod sim;
 mod spec;
 mod support;
 mod tidy;

@@ -1,11 +1,12 @@
 //! What can go on goes on: dependencies that ended, places with room, phases that are over.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::end::Final;
 use super::scope::{self, View};
 use super::state::{self, Doing, Live, Spot};
-use super::{Effect, Fact, Machine, Phase, StepState, Timer};
+use super::{Effect, Exit, Fact, Machine, Phase, StepState, Timer};
 use crate::expr::Expr;
 use crate::model::{Class, Object, OnFailure, StepIx, Wait, Work};
 use crate::time::Moment;
@@ -50,7 +51,7 @@ impl Machine {
                 Final::skipped(format!("its dependency `{name}` {how}")),
             );
         }
-        if self.state.stopping.is_some() && !asks && !plan.is_finally(spot.ix()) {
+        if self.barred(spot) {
             return self.finish(spot, Final::skipped(self.stopping_why()));
         }
         if let Some(when) = &declared.when {
@@ -73,13 +74,16 @@ impl Machine {
 
     /// Ends the wait of a place for its turn, when that takes too long.
     pub(super) fn queue_timer(&mut self, spot: Spot) {
-        if let Some(limit) = self.plan.step(spot.ix()).queue_timeout {
+        if let Some(at) = self.queue_limit(spot) {
             let timer = Timer::Queue(state::place(&self.plan, spot));
-            self.turn.effects.push(Effect::Wake {
-                timer,
-                at: self.now.after(limit),
-            });
+            self.turn.effects.push(Effect::Wake { timer, at });
         }
+    }
+
+    /// When a place has waited too long for its turn.
+    pub(super) fn queue_limit(&self, spot: Spot) -> Option<Moment> {
+        let limit = self.plan.step(spot.ix()).queue_timeout?;
+        Some(self.state.slot(spot.step).ready?.after(limit))
     }
 
     /// Begins what there is room for. True if something changed that may let more go on.
@@ -87,15 +91,28 @@ impl Machine {
         let mut moved = false;
         let room = self.plan.parts().policy.max_parallel.max(1);
         loop {
-            let next = match self.state.roomless.pop_first() {
-                Some(spot) => Some(spot),
-                None if self.state.busy < room => self.state.queue.pop_first(),
-                None => None,
-            };
+            let mut next = self.first(&self.state.roomless);
+            if next.is_none() && self.state.busy < room {
+                next = self.first(&self.state.queue);
+            }
             let Some(spot) = next else { return moved };
+            self.state.roomless.remove(&spot);
+            self.state.queue.remove(&spot);
             self.admit_one(spot);
             moved = true;
         }
+    }
+
+    /// The first place of those that wait for their turn that may have it. While something that
+    /// takes up room wants its lock back, after a resume, nobody else takes a lock and then waits
+    /// for room: else each could wait for what the other has, even across runs.
+    fn first(&self, waiting: &BTreeSet<Spot>) -> Option<Spot> {
+        let free = |spot: &&Spot| {
+            self.state.returning.is_empty()
+                || self.plan.step(spot.ix()).concurrency.is_none()
+                || self.state.locked.contains(spot)
+        };
+        waiting.iter().find(free).copied()
     }
 
     fn admit_one(&mut self, spot: Spot) {
@@ -105,10 +122,13 @@ impl Machine {
             && !self.state.locked.contains(&spot)
         {
             let lock = lock.clone();
-            self.emit(Fact::LockAwaited {
-                place: place.clone(),
-                lock: lock.clone(),
-            });
+            let told = self.state.place(spot).is_some_and(|slot| slot.awaits);
+            if told {
+                self.state.locking.insert(spot);
+            } else {
+                let (place, lock) = (place.clone(), lock.clone());
+                self.emit(Fact::LockAwaited { place, lock });
+            }
             self.turn.effects.push(Effect::Lock { place, lock });
             return;
         }
@@ -162,7 +182,7 @@ impl Machine {
         self.emit(Fact::AttemptStarted(attempt.clone()));
         let item_value = self.state.item(spot).cloned();
         match wait_end(&step.work, step.timeout, self.now) {
-            Some(at) => self.turn.effects.push(Effect::Wake {
+            Some((at, _)) => self.turn.effects.push(Effect::Wake {
                 timer: Timer::Wait(attempt),
                 at,
             }),
@@ -272,6 +292,12 @@ impl Machine {
         step_over || spot.item.is_some() && place_over
     }
 
+    /// Whether nothing may begin at a place any more, because a step failed.
+    pub(super) fn barred(&self, spot: Spot) -> bool {
+        let exempt = self.asks_status(spot.step) || self.plan.is_finally(spot.ix());
+        self.state.stopping.is_some() && !exempt
+    }
+
     /// Whether a step is kept alive when the run stops: it asks for the state of others.
     pub(super) fn asks_status(&self, step: u32) -> bool {
         self.plan
@@ -293,12 +319,20 @@ impl Machine {
     }
 }
 
-/// When a wait for time is over; `None` for all other work. A wait may not outlast its timeout.
-fn wait_end(work: &Work, timeout: Option<std::time::Duration>, now: Moment) -> Option<Moment> {
+/// When a wait for time is over that began at an instant, and how it ends then; `None` for all
+/// other work. A wait may not outlast its timeout, however late it is looked at.
+pub(super) fn wait_end(
+    work: &Work,
+    timeout: Option<std::time::Duration>,
+    since: Moment,
+) -> Option<(Moment, Exit)> {
     let over = match work {
-        Work::Wait(Wait::For(while_)) => now.after(*while_),
-        Work::Wait(Wait::Until(at)) => (*at).max(now),
+        Work::Wait(Wait::For(while_)) => since.after(*while_),
+        Work::Wait(Wait::Until(at)) => (*at).max(since),
         _ => return None,
     };
-    Some(timeout.map_or(over, |limit| over.min(now.after(limit))))
+    match timeout.map(|limit| since.after(limit)) {
+        Some(limit) if limit < over => Some((limit, Exit::TimedOut)),
+        _ => Some((over, Exit::Done)),
+    }
 }

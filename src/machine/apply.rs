@@ -2,7 +2,7 @@
 
 use super::ends::End;
 use super::state::{self, Cancelled, Doing, Gave, ItemSlot, Live, Many, Offer, Spot, State};
-use super::{Attempt, Cached, Exit, Fact, Item, Phase, Place, Standing, StepState, Verdict};
+use super::{Attempt, Cached, Exit, Fact, Item, Phase, Place, StepState, Verdict};
 use crate::model::{Object, Plan, Work};
 use crate::name::Name;
 use crate::time::Moment;
@@ -18,10 +18,11 @@ impl State {
                 standing,
                 ..
             } => {
-                self.keep(plan, step, outputs, *standing);
+                let end = End::kept(*standing, at);
+                self.keep(plan, step, outputs, end);
             }
             Fact::ItemKept { .. } => self.offer(plan, fact),
-            Fact::StepExpanded { step, items } => self.expand(plan, step, items),
+            Fact::StepExpanded { step, items } => self.expand(plan, at, step, items),
             Fact::CriterionJudged { attempt, verdict } => {
                 if attempt.is_none() {
                     self.judge(verdict);
@@ -33,7 +34,7 @@ impl State {
                 self.cancelled = Some(Cancelled { why, force: *force });
             }
             Fact::RunTimedOut => self.timed_out = true,
-            Fact::PhaseEntered { phase } => self.enter(plan, *phase),
+            Fact::PhaseEntered { phase } => self.enter(plan, at, *phase),
             Fact::RunEnded { outcome, .. } => {
                 self.outcome = Some(*outcome);
                 self.phase = Phase::Over;
@@ -47,6 +48,9 @@ impl State {
             Fact::LockAwaited { place, .. } => {
                 if let Some(spot) = self.leave_queue(plan, place) {
                     self.locking.insert(spot);
+                    if let Some(slot) = self.place_mut(spot) {
+                        slot.awaits = true;
+                    }
                 }
             }
             Fact::CacheHit { place, found } => {
@@ -83,12 +87,12 @@ impl State {
                     self.show(spot, StepState::Waiting);
                 }
             }
-            Fact::StepEnded { place, .. } => self.place_ended(plan, place, fact),
+            Fact::StepEnded { place, .. } => self.place_ended(plan, at, place, fact),
             _ => {}
         }
     }
 
-    fn place_ended(&mut self, plan: &Plan, place: &Place, fact: &Fact) {
+    fn place_ended(&mut self, plan: &Plan, at: Moment, place: &Place, fact: &Fact) {
         let Fact::StepEnded {
             state,
             standing,
@@ -116,6 +120,7 @@ impl State {
             state: *state,
             standing: *standing,
             tolerated: *tolerated,
+            at,
         };
         self.end(plan, spot, end, outputs);
     }
@@ -128,26 +133,17 @@ impl State {
             .filter(|(_, slot)| slot.waiting == 0)
             .map(|(step, _)| step)
             .collect();
+        for slot in self.steps.iter_mut().filter(|slot| slot.waiting == 0) {
+            slot.ready = Some(at);
+        }
     }
 
-    fn keep(&mut self, plan: &Plan, step: &Name, outputs: &Object, standing: Standing) {
+    fn keep(&mut self, plan: &Plan, step: &Name, outputs: &Object, end: End) {
         let Some(ix) = plan.find(step.as_str()) else {
             return;
         };
-        let end = End {
-            state: StepState::Succeeded,
-            standing,
-            tolerated: false,
-        };
-        self.end(
-            plan,
-            Spot {
-                step: ix.0,
-                item: None,
-            },
-            end,
-            outputs,
-        );
+        let (step, item) = (ix.0, None);
+        self.end(plan, Spot { step, item }, end, outputs);
         self.slot_mut(ix.0).outputs = Some(Box::new(outputs.clone()));
     }
 
@@ -175,7 +171,7 @@ impl State {
         }
     }
 
-    fn expand(&mut self, plan: &Plan, step: &Name, items: &[Item]) {
+    fn expand(&mut self, plan: &Plan, at: Moment, step: &Name, items: &[Item]) {
         let Some(ix) = plan.find(step.as_str()) else {
             return;
         };
@@ -191,6 +187,7 @@ impl State {
         };
         let slot = self.slot_mut(ix.0);
         slot.many = Some(Box::new(many));
+        slot.ready = Some(at);
         slot.state = StepState::Queued;
         for item in 0..room {
             self.enqueue(
@@ -210,6 +207,7 @@ impl State {
         self.queue.remove(&spot);
         self.roomless.remove(&spot);
         self.locking.remove(&spot);
+        self.returning.remove(&spot);
         self.resting.remove(&spot);
         Some(spot)
     }
@@ -254,6 +252,7 @@ impl State {
         }
         if let Some(slot) = self.place_mut(spot) {
             slot.attempts = attempt.attempt;
+            slot.awaits = false;
             // What an attempt before this one gave was not confirmed.
             slot.result = None;
         }
@@ -299,11 +298,11 @@ impl State {
         };
     }
 
-    fn enter(&mut self, plan: &Plan, phase: Phase) {
+    fn enter(&mut self, plan: &Plan, at: Moment, phase: Phase) {
         self.phase = phase;
         let first = plan.parts().main;
         if phase == Phase::Finally && first < self.steps.len() {
-            self.due.insert(u32::try_from(first).unwrap_or(u32::MAX));
+            self.becomes_due(u32::try_from(first).unwrap_or(u32::MAX), at);
         }
     }
 }

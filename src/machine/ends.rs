@@ -3,6 +3,7 @@
 use super::state::{Spot, State};
 use super::{Standing, StepState};
 use crate::model::{Object, Plan};
+use crate::time::Moment;
 
 /// How a place ended.
 #[derive(Clone, Copy)]
@@ -10,6 +11,20 @@ pub(super) struct End {
     pub(super) state: StepState,
     pub(super) standing: Standing,
     pub(super) tolerated: bool,
+    /// When.
+    pub(super) at: Moment,
+}
+
+impl End {
+    /// The end of what was taken over from an earlier run.
+    pub(super) fn kept(standing: Standing, at: Moment) -> Self {
+        Self {
+            state: StepState::Succeeded,
+            standing,
+            tolerated: false,
+            at,
+        }
+    }
 }
 
 impl State {
@@ -70,8 +85,9 @@ impl State {
         self.count(step, end);
         if plan.is_finally(crate::model::StepIx(step)) {
             let next = step + 1;
-            if (next as usize) < self.steps.len() {
-                self.due.insert(next);
+            let follows = self.steps.get(next as usize);
+            if follows.is_some_and(|slot| slot.state == StepState::Pending) {
+                self.becomes_due(next, end.at);
             }
             return;
         }
@@ -84,9 +100,15 @@ impl State {
                 slot.blocker = Some(step);
             }
             if slot.waiting == 0 && slot.state == StepState::Pending {
-                self.due.insert(dependent.0);
+                self.becomes_due(dependent.0, end.at);
             }
         }
+    }
+
+    /// Lets a step be considered whose dependencies have ended.
+    pub(super) fn becomes_due(&mut self, step: u32, at: Moment) {
+        self.due.insert(step);
+        self.slot_mut(step).ready = Some(at);
     }
 
     fn count(&mut self, step: u32, end: End) {

@@ -4,11 +4,12 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
+use super::advance::wait_end;
 use super::end::Final;
 use super::state::{self, Doing, Spot};
 use super::{Attempt, Effect, Exit, Fact, Machine, Place, Standing, StepState, Timer};
 use crate::digest::Digest;
-use crate::model::{Class, Object, OnError, StepIx, Wait, Work};
+use crate::model::{Class, Object, OnError, StepIx, Work};
 
 impl Machine {
     /// Decides what follows a failed attempt: another one, or the end of the place.
@@ -75,7 +76,9 @@ impl Machine {
         let tolerated = end.state == StepState::Failed && self.tolerates(spot.step);
         let slot = self.state.place(spot);
         let gave = slot.and_then(|slot| slot.result.as_deref().cloned());
-        let held = self.state.locked.contains(&spot) || self.state.locking.contains(&spot);
+        let state = &self.state;
+        let sets = [&state.locked, &state.locking, &state.returning];
+        let held = sets.iter().any(|set| set.contains(&spot));
         let place = state::place(&self.plan, spot);
         let step = self.plan.step(spot.ix());
         if held && let Some(lock) = step.concurrency.clone() {
@@ -128,29 +131,16 @@ impl Machine {
 
     /// Ends the attempt of a wait whose time has come.
     pub(super) fn wait_over(&mut self, attempt: &Attempt) {
-        let Some(spot) = self.spot(&attempt.place) else {
+        let Some((spot, live)) = self.live(attempt, Doing::Working) else {
             return;
         };
-        let Some(live) = self.state.live.get(&spot).cloned() else {
+        let step = self.plan.step(spot.ix());
+        let Some((at, exit)) = wait_end(&step.work, step.timeout, live.since) else {
             return;
         };
-        let timed = matches!(
-            self.plan.step(spot.ix()).work,
-            Work::Wait(Wait::For(_) | Wait::Until(_))
-        );
-        if !timed || live.attempt != attempt.attempt || live.doing != Doing::Working {
+        if self.now < at {
             return;
         }
-        let cut_short = match self.plan.step(spot.ix()).work {
-            Work::Wait(Wait::For(wait)) => self.now < live.since.after(wait),
-            Work::Wait(Wait::Until(at)) => self.now < at,
-            _ => false,
-        };
-        let exit = if cut_short {
-            Exit::TimedOut
-        } else {
-            Exit::Done
-        };
         let standing = None;
         let (outputs, artifacts) = (Object::new(), Vec::new());
         let ended = super::Ended {
@@ -173,7 +163,8 @@ impl Machine {
         let waits = self.state.is_queued(spot);
         let waits = waits
             || spot.item.is_some() && !self.is_over(spot) && !self.state.live.contains_key(&spot);
-        if untried && waits {
+        let late = self.queue_limit(spot).is_some_and(|at| at <= self.now);
+        if untried && waits && late {
             let limit = self.plan.step(spot.ix()).queue_timeout.unwrap_or_default();
             let why = format!(
                 "waited longer than {} for its turn",
@@ -219,7 +210,7 @@ impl Machine {
             (StepState::Failed, Some((_, item))) => {
                 format!("{failed} of {total} items failed, first `{}`", item.key)
             }
-            (StepState::Cancelled, _) => self.ending_why(),
+            (StepState::Cancelled, _) => self.halting_why(),
             (StepState::Skipped, _) => self.stopping_why(),
             _ => String::new(),
         };

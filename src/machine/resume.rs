@@ -2,16 +2,16 @@
 
 use std::sync::Arc;
 
+use super::advance::wait_end;
 use super::scope::{self, View};
 use super::state::{self, Doing, Spot};
 use super::{Effect, Machine, Phase, Timer, Turn};
-use crate::model::{Wait, Work};
 use crate::time::Moment;
 
 impl Machine {
     /// What must be done, after a replay, for the run to go on.
     pub fn resume(&mut self, now: Moment) -> Turn {
-        self.now = now;
+        self.now = self.now.max(now);
         if self.state.outcome.is_some() || self.state.started.is_none() {
             return Turn::default();
         }
@@ -20,7 +20,7 @@ impl Machine {
         self.resume_locks();
         let live: Vec<Spot> = self.state.live.keys().copied().collect();
         for spot in live {
-            if !self.state.locking.contains(&spot) {
+            if !self.state.returning.contains(&spot) {
                 self.resume_live(spot);
             }
         }
@@ -37,13 +37,7 @@ impl Machine {
     }
 
     fn resume_timers(&mut self) {
-        if let (Some(limit), Some(started)) = (self.plan.parts().timeout, self.state.started) {
-            let at = started.after(limit);
-            self.turn.effects.push(Effect::Wake {
-                timer: Timer::Run,
-                at,
-            });
-        }
+        self.run_timer();
         for (spot, due) in &self.state.resting {
             let made = self.state.place(*spot).map_or(0, |slot| slot.attempts);
             let attempt = state::attempt(&self.plan, *spot, made.saturating_add(1));
@@ -55,7 +49,7 @@ impl Machine {
         self.resume_queue_timers();
     }
 
-    /// Since when a place waits for its turn is not recorded: the wait begins anew. Places whose
+    /// The waits of places for their turn go on, and the time in between counts. Places whose
     /// step is still to be considered get their timer there.
     fn resume_queue_timers(&mut self) {
         let mut waiting: Vec<Spot> = self.state.locking.iter().copied().collect();
@@ -75,42 +69,22 @@ impl Machine {
         }
     }
 
-    /// Asks for locks again. What goes on keeps its room while it wants its lock back, so others
-    /// that want the same one queue for room first: else each could wait for what the other has.
+    /// Asks for locks again: at once for what goes on, which keeps its room; what only waited
+    /// gets its turn anew.
     fn resume_locks(&mut self) {
-        let lock_of = |spot: &Spot| self.plan.step(spot.ix()).concurrency.clone();
-        let live = self.state.live.keys();
-        let back: Vec<Spot> = live
-            .filter(|s| self.wants_lock_back(**s))
-            .copied()
-            .collect();
-        let wanted: Vec<String> = back.iter().filter_map(lock_of).collect();
-        let mut asking = back;
-        let mut later = Vec::new();
-        for spot in std::mem::take(&mut self.state.locking) {
-            let contested = lock_of(&spot).is_some_and(|lock| wanted.contains(&lock));
-            if contested { &mut later } else { &mut asking }.push(spot);
-        }
-        for spot in asking {
-            if let Some(lock) = lock_of(&spot) {
-                let place = state::place(&self.plan, spot);
-                self.turn.effects.push(Effect::Lock { place, lock });
-                self.state.locking.insert(spot);
-            }
-        }
         let plan = Arc::clone(&self.plan);
-        for spot in later {
+        for spot in std::mem::take(&mut self.state.locking) {
             self.state.enqueue(&plan, spot);
         }
-    }
-
-    /// Whether what goes on at a place held a lock, which somebody else may hold by now. Processes
-    /// and requests do not go on: another attempt of theirs waits for the lock by itself.
-    fn wants_lock_back(&self, spot: Spot) -> bool {
-        let step = self.plan.step(spot.ix());
-        let checks = (self.state.live.get(&spot)).is_some_and(|live| live.doing == Doing::Checking);
-        let goes_on = checks || matches!(step.work, Work::Uses(_) | Work::Wait(_));
-        step.concurrency.is_some() && goes_on && !self.halting(spot)
+        let live: Vec<Spot> = self.state.live.keys().copied().collect();
+        for spot in live {
+            let lock = plan.step(spot.ix()).concurrency.clone();
+            if let (Some(lock), false) = (lock, self.halting(spot)) {
+                let place = state::place(&plan, spot);
+                self.turn.effects.push(Effect::Lock { place, lock });
+                self.state.returning.insert(spot);
+            }
+        }
     }
 
     /// Asks again for what was being done for a place.
@@ -132,22 +106,11 @@ impl Machine {
                 self.finish(spot, super::end::Final::good(standing));
             }
             (Doing::Checking, _) => self.ask_checks(spot, attempt),
-            (Doing::Working, Work::Wait(Wait::For(wait))) => {
-                let at = live
-                    .since
-                    .after(step.timeout.map_or(*wait, |limit| limit.min(*wait)));
-                self.turn.effects.push(Effect::Wake {
-                    timer: Timer::Wait(attempt),
-                    at,
-                });
-            }
-            (Doing::Working, Work::Wait(Wait::Until(at))) => {
-                let limit = step.timeout.map(|limit| live.since.after(limit));
-                let at = limit.map_or(*at, |limit| limit.min(*at));
-                self.turn.effects.push(Effect::Wake {
-                    timer: Timer::Wait(attempt),
-                    at,
-                });
+            (Doing::Working, work)
+                if let Some((at, _)) = wait_end(work, step.timeout, live.since) =>
+            {
+                let timer = Timer::Wait(attempt);
+                self.turn.effects.push(Effect::Wake { timer, at });
             }
             (Doing::Working, _) => {
                 let view = View {

@@ -47,6 +47,8 @@ pub struct State {
     pub(super) resting: BTreeMap<Spot, Moment>,
     /// Places that wait for a lock.
     pub(super) locking: BTreeSet<Spot>,
+    /// Places that go on after a resume, as soon as they hold their lock again.
+    pub(super) returning: BTreeSet<Spot>,
     /// Places that hold a lock.
     pub(super) locked: BTreeSet<Spot>,
     /// The step whose failure keeps others from beginning.
@@ -91,6 +93,8 @@ pub(super) struct StepSlot {
     pub(super) waiting: u32,
     /// The first dependency that did not end well.
     pub(super) blocker: Option<u32>,
+    /// Since when its dependencies have ended; of a repeated step, since when its items are known.
+    pub(super) ready: Option<Moment>,
     pub(super) state: StepState,
     pub(super) standing: Standing,
     pub(super) tolerated: bool,
@@ -117,6 +121,8 @@ pub(super) struct Many {
 pub(super) struct ItemSlot {
     /// Attempts begun.
     pub(super) attempts: u32,
+    /// Whether it was told, since the last attempt, that it waits for its lock.
+    pub(super) awaits: bool,
     /// Its final state.
     pub(super) ended: Option<StepState>,
     pub(super) standing: Standing,
@@ -175,6 +181,7 @@ impl State {
             busy: 0,
             resting: BTreeMap::new(),
             locking: BTreeSet::new(),
+            returning: BTreeSet::new(),
             locked: BTreeSet::new(),
             stopping: None,
             cancelled: None,

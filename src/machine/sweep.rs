@@ -39,8 +39,8 @@ impl Machine {
         }
     }
 
-    /// Ends the places of a step that nothing is being done for; with `resting`, also those
-    /// that wait for their next attempt.
+    /// Ends the places of a step that nothing runs for; with `resting`, also those between two
+    /// attempts.
     fn sweep_step(&mut self, step: u32, resting: bool) {
         let places: Vec<Spot> = match &self.state.slot(step).many {
             None => vec![Spot { step, item: None }],
@@ -57,10 +57,18 @@ impl Machine {
             Final::skipped(self.stopping_why())
         };
         for spot in places {
-            let rests = !resting && self.state.resting.contains_key(&spot);
-            if !self.is_over(spot) && !self.state.live.contains_key(&spot) && !rests {
-                self.finish(spot, end.clone());
+            let live = self.state.live.get(&spot);
+            let works = live.is_some_and(|live| live.doing != Doing::Looking);
+            let tried = (self.state.place(spot)).is_some_and(|slot| slot.attempts > 0);
+            if self.is_over(spot) || works || tried && !resting {
+                continue;
             }
+            let end = if tried {
+                Final::cancelled(self.halting_why())
+            } else {
+                end.clone()
+            };
+            self.finish(spot, end);
         }
     }
 
@@ -102,7 +110,6 @@ impl Machine {
                 Work::Wait(Wait::For(_) | Wait::Until(_))
             );
             match doing {
-                Doing::Looking => self.finish(spot, Final::cancelled(self.halting_why())),
                 Doing::Working if timed => self.cancel_wait(spot, attempt),
                 _ => self.turn.effects.push(Effect::Kill {
                     attempt: Some(attempt),
@@ -115,7 +122,7 @@ impl Machine {
     /// Lets what wants its lock back after a resume go on without it: it is about to be ended.
     fn stop_waiting(&mut self, spot: Spot) {
         let lock = self.plan.step(spot.ix()).concurrency.clone();
-        if let (Some(lock), true) = (lock, self.state.locking.remove(&spot)) {
+        if let (Some(lock), true) = (lock, self.state.returning.remove(&spot)) {
             let place = state::place(&self.plan, spot);
             self.turn.effects.push(Effect::Unlock { place, lock });
             self.resume_live(spot);

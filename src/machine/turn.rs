@@ -56,7 +56,7 @@ impl Machine {
 
     /// What follows from an input. One that answers nothing open changes nothing.
     pub fn turn(&mut self, input: Input) -> Turn {
-        self.now = input.at;
+        self.now = self.now.max(input.at);
         if self.state.outcome.is_none() {
             self.take(input.what);
             self.advance();
@@ -71,6 +71,7 @@ impl Machine {
         {
             return Err(OtherLogic { found: *logic });
         }
+        self.now = self.now.max(event.at);
         self.state.apply(&self.plan, event.at, &event.fact);
         Ok(())
     }
@@ -111,18 +112,7 @@ impl Machine {
                 verdicts,
             } => self.plan_judged(verdicts),
             Happening::Woke { timer } => self.woke(timer),
-            Happening::Locked { place } => {
-                if let Some(spot) = self.spot(&place)
-                    && self.state.locking.remove(&spot)
-                {
-                    self.state.locked.insert(spot);
-                    if self.state.live.contains_key(&spot) {
-                        return self.resume_live(spot);
-                    }
-                    let plan = Arc::clone(&self.plan);
-                    self.state.enqueue(&plan, spot);
-                }
-            }
+            Happening::Locked { place } => self.locked(&place),
             Happening::Looked { place, found } => self.looked(&place, found),
             Happening::Cancel { why } => self.cancel(why),
         }
@@ -144,12 +134,18 @@ impl Machine {
                 self.emit(kept.into());
             }
         }
-        if let Some(limit) = self.plan.parts().timeout {
-            let at = self.now.after(limit);
-            self.turn.effects.push(Effect::Wake {
-                timer: Timer::Run,
-                at,
-            });
+        self.run_timer();
+    }
+
+    fn locked(&mut self, place: &Place) {
+        let Some(spot) = self.spot(place) else { return };
+        if self.state.returning.remove(&spot) {
+            self.state.locked.insert(spot);
+            self.resume_live(spot);
+        } else if self.state.locking.remove(&spot) {
+            self.state.locked.insert(spot);
+            let plan = Arc::clone(&self.plan);
+            self.state.enqueue(&plan, spot);
         }
     }
 
@@ -187,9 +183,12 @@ impl Machine {
         if !success {
             return self.failed(spot, ended.attempt.attempt, &exit);
         }
-        if step.verify.is_empty() || self.halting(spot) {
+        if step.verify.is_empty() {
             let standing = scope::unchecked_standing(ended.standing);
             self.finish(spot, Final::good(standing));
+        } else if self.halting(spot) {
+            // Its own checks will not run: whatever a nested run says of itself is its word.
+            self.finish(spot, Final::good(Standing::Reported));
         } else {
             self.ask_checks(spot, ended.attempt);
         }
@@ -243,6 +242,9 @@ impl Machine {
                     },
                 );
             }
+            Some(_) if attempt.attempt == 0 && self.barred(spot) => {
+                self.finish(spot, Final::skipped(self.stopping_why()));
+            }
             // Checks did not confirm what the cache held: the work runs after all.
             Some(_) if attempt.attempt == 0 => self.start(spot),
             Some((why, class)) => self.refuted(spot, attempt.attempt, class, why),
@@ -288,11 +290,7 @@ impl Machine {
         match timer {
             Timer::Retry(attempt) => {
                 if let Some(spot) = self.spot(&attempt.place)
-                    && self
-                        .state
-                        .resting
-                        .get(&spot)
-                        .is_some_and(|due| *due <= self.now)
+                    && self.is_due(spot, attempt.attempt)
                 {
                     self.state.resting.remove(&spot);
                     let plan = Arc::clone(&self.plan);
@@ -301,11 +299,33 @@ impl Machine {
             }
             Timer::Wait(attempt) => self.wait_over(&attempt),
             Timer::Queue(place) => self.waited_too_long(&place),
-            Timer::Run if !self.state.ending() && self.state.phase < Phase::Finally => {
-                self.emit(Fact::RunTimedOut);
-                self.sweep();
+            Timer::Run => {
+                let late = self.run_limit().is_some_and(|limit| limit <= self.now);
+                if late && !self.state.ending() && self.state.phase < Phase::Finally {
+                    self.emit(Fact::RunTimedOut);
+                    self.sweep();
+                }
             }
-            Timer::Run => {}
+        }
+    }
+
+    /// Whether an attempt is the next one of a place, and may begin.
+    fn is_due(&self, spot: Spot, attempt: u32) -> bool {
+        let made = self.state.place(spot).map_or(0, |slot| slot.attempts);
+        let due = self.state.resting.get(&spot);
+        attempt == made.saturating_add(1) && due.is_some_and(|due| *due <= self.now)
+    }
+
+    /// When the run has taken too long.
+    fn run_limit(&self) -> Option<Moment> {
+        Some(self.state.started?.after(self.plan.parts().timeout?))
+    }
+
+    /// Sets the timer of the whole run.
+    pub(super) fn run_timer(&mut self) {
+        if let Some(at) = self.run_limit() {
+            let timer = Timer::Run;
+            self.turn.effects.push(Effect::Wake { timer, at });
         }
     }
 
@@ -329,11 +349,13 @@ impl Machine {
         state::spot(&self.plan, place)
     }
 
-    /// The place of an attempt, if just that is being done for it.
-    fn live(&self, attempt: &Attempt, doing: Doing) -> Option<(Spot, Live)> {
+    /// The place of an attempt, if just that is being done for it, and was asked for.
+    pub(super) fn live(&self, attempt: &Attempt, doing: Doing) -> Option<(Spot, Live)> {
         let spot = self.spot(&attempt.place)?;
         let live = self.state.live.get(&spot)?;
-        (live.attempt == attempt.attempt && live.doing == doing).then(|| (spot, live.clone()))
+        let asked = !self.state.returning.contains(&spot);
+        let same = live.attempt == attempt.attempt && live.doing == doing;
+        (asked && same).then(|| (spot, live.clone()))
     }
 }
 

@@ -1,70 +1,15 @@
 //! What a resume asks for: locks, ends and times that were under way.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::json;
 use wf::expr::Template;
-use wf::machine::{Effect, Event, Exit, Happening, Input, Machine, Timer};
-use wf::model::{Fan, Object, OnFailure, Plan, Policy, Step, Wait, Work};
-use wf::time::Moment;
+use wf::machine::{Effect, Exit, Happening, Timer};
+use wf::model::{Fan, OnFailure, Policy, Wait, Work};
 
+use super::killed::{Killed, single, words};
 use super::play::{output, play, policy, steps};
-use super::world::{check, ended, plan_with, run_id};
-
-/// A run that is played by hand, and killed.
-struct Killed {
-    plan: Arc<Plan>,
-    machine: Machine,
-    events: Vec<Event>,
-}
-
-impl Killed {
-    fn new(plan: Arc<Plan>) -> Self {
-        let mut killed = Self {
-            machine: Machine::new(plan.clone(), run_id(), Object::new()),
-            plan,
-            events: Vec::new(),
-        };
-        killed.feed(Happening::Begin { kept: Vec::new() });
-        killed
-    }
-
-    fn feed(&mut self, what: Happening) -> Vec<Effect> {
-        let at = Moment::from_millis(0);
-        let turn = self.machine.turn(Input { at, what });
-        self.events.extend(turn.events);
-        turn.effects
-    }
-
-    fn cancel(&mut self) -> Vec<Effect> {
-        self.feed(Happening::Cancel { why: "so".into() })
-    }
-
-    fn resume(&mut self) -> Vec<Effect> {
-        self.machine = Machine::new(self.plan.clone(), run_id(), Object::new());
-        let events = &self.events;
-        for event in events {
-            self.machine.replay(event).unwrap();
-        }
-        self.machine.resume(Moment::from_millis(0)).effects
-    }
-}
-
-fn single(change: impl FnOnce(&mut Step)) -> Arc<Plan> {
-    let mut steps = steps(&["a"]);
-    change(&mut steps[0]);
-    plan_with(steps, 1, policy(OnFailure::Stop), Vec::new())
-}
-
-/// The names of effects, a word each.
-fn words(effects: &[Effect]) -> Vec<String> {
-    let word = |effect: &Effect| {
-        let text = serde_json::to_value(effect).unwrap();
-        text["effect"].as_str().unwrap().to_owned()
-    };
-    effects.iter().map(word).collect()
-}
+use super::world::{check, ended, plan_with};
 
 #[test]
 fn what_was_told_to_end_is_told_again() {

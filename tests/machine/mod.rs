@@ -1,9 +1,12 @@
 //! The core, driven by a seeded world.
 
+mod found;
 mod going_on;
+mod killed;
 mod laws;
 mod more_rules;
 mod play;
 mod rules;
+mod simulated;
 mod traces;
 mod world;

@@ -17,27 +17,7 @@ use wf::model::{
 use wf::name::{Name, PlanId, RunId};
 use wf::time::Moment;
 
-/// `SplitMix64`: a small generator that gives the same numbers for the same seed everywhere.
-#[derive(Clone)]
-pub struct Dice(pub u64);
-
-impl Dice {
-    pub fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-
-    pub fn below(&mut self, n: usize) -> usize {
-        usize::try_from(self.next() % n.max(1) as u64).unwrap()
-    }
-
-    pub fn one_in(&mut self, n: usize) -> bool {
-        self.below(n) == 0
-    }
-}
+pub use crate::sim::dice::Dice;
 
 /// What the world does to an attempt; a function of the attempt alone.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -1,0 +1,295 @@
+//! Rules that a simulation found broken, each with the smallest run that shows it.
+
+use std::time::Duration;
+
+use serde_json::json;
+use wf::expr::Template;
+use wf::machine::{
+    Cached, Effect, Ended, Exit, Fact, Happening, Place, Ruling, Standing, StepState, Timer,
+};
+use wf::model::{
+    Cache, Class, Fan, Object, OnFailure, Parts, Plan, Policy, Retry, Step, Wait, Work,
+};
+use wf::time::Moment;
+
+use super::killed::{Killed, attempt, end_of, single, words};
+use super::play::{policy, steps};
+use super::world::{check, ended, name, plan_with, verdict};
+
+const SECOND: Duration = Duration::from_secs(1);
+
+fn place(step: &str) -> Place {
+    Place::of(&name(step))
+}
+
+fn locked(step: &str) -> Happening {
+    Happening::Locked { place: place(step) }
+}
+
+fn woke(timer: Timer) -> Happening {
+    Happening::Woke { timer }
+}
+
+fn retried(step: &mut Step) {
+    step.retry = Retry {
+        max: 3,
+        backoff: 5 * SECOND,
+        ..Retry::default()
+    };
+}
+
+fn plan(lines: &[&str], on_failure: OnFailure, change: impl FnOnce(&mut Vec<Step>)) -> Killed {
+    let mut steps = steps(lines);
+    change(&mut steps);
+    let main = steps.len();
+    Killed::new(plan_with(steps, main, policy(on_failure), Vec::new()))
+}
+
+#[test]
+fn the_times_of_events_do_not_go_back() {
+    let mut killed = plan(&["a", "b < a"], OnFailure::Stop, |_| {});
+    killed.now = 9000;
+    killed.feed(ended(attempt("a", 1), Exit::Done));
+    killed.now = 4000;
+    killed.resume();
+    killed.feed(ended(attempt("b", 1), Exit::Done));
+    let times: Vec<i64> = killed
+        .events
+        .iter()
+        .map(|event| event.at.millis())
+        .collect();
+    assert!(times.is_sorted(), "{times:?}");
+}
+
+#[test]
+fn a_wait_that_is_looked_at_late_has_still_timed_out() {
+    let mut killed = Killed::new(single(|step| {
+        step.work = Work::Wait(Wait::For(10 * SECOND));
+        step.timeout = Some(5 * SECOND);
+    }));
+    killed.now = 60_000;
+    let effects = killed.resume();
+    let Effect::Wake { timer, at } = &effects[0] else {
+        panic!("{effects:?}")
+    };
+    assert_eq!(at.millis(), 5000);
+    killed.feed(woke(timer.clone()));
+    assert_eq!(
+        end_of(&killed.events, "a"),
+        Some((StepState::Failed, "timed out".into()))
+    );
+}
+
+#[test]
+fn a_timer_that_goes_off_early_changes_nothing() {
+    let mut steps = steps(&["wait", "queue"]);
+    steps[0].work = Work::Wait(Wait::For(10 * SECOND));
+    steps[1].concurrency = Some("lock".into());
+    steps[1].queue_timeout = Some(SECOND);
+    let id = wf::name::PlanId::parse("p").unwrap();
+    let parts = Parts {
+        timeout: Some(20 * SECOND),
+        ..Parts::new(id, steps, 2, policy(OnFailure::Stop))
+    };
+    let mut killed = Killed::new(Plan::new(parts).unwrap());
+    killed.now = 999;
+    let before = killed.events.len();
+    for timer in [
+        Timer::Run,
+        Timer::Queue(place("queue")),
+        Timer::Wait(attempt("wait", 1)),
+    ] {
+        killed.feed(woke(timer));
+    }
+    assert_eq!(killed.events.len(), before);
+}
+
+#[test]
+fn the_limit_on_a_wait_for_a_turn_counts_from_when_it_began() {
+    let mut killed = Killed::new(single(|step| {
+        step.concurrency = Some("lock".into());
+        step.queue_timeout = Some(5 * SECOND);
+    }));
+    killed.now = 3000;
+    let wake = Effect::Wake {
+        timer: Timer::Queue(place("a")),
+        at: Moment::from_millis(5000),
+    };
+    assert_eq!(killed.resume().first(), Some(&wake));
+}
+
+#[test]
+fn a_place_says_once_that_it_waits_for_its_lock() {
+    let mut killed = Killed::new(single(|step| step.concurrency = Some("lock".into())));
+    let said = killed.events.clone();
+    assert_eq!(words(&killed.resume()), ["lock"]);
+    assert_eq!(killed.events, said);
+}
+
+#[test]
+fn work_under_a_lock_is_looked_after_once_the_lock_is_held_again() {
+    let mut killed = Killed::new(single(|step| step.concurrency = Some("lock".into())));
+    killed.feed(locked("a"));
+    assert_eq!(words(&killed.resume()), ["lock"]);
+    let late = ended(attempt("a", 1), Exit::Done);
+    assert_eq!(words(&killed.feed(late)), [""; 0], "nobody asked yet");
+    assert_eq!(words(&killed.feed(locked("a"))), ["watch"]);
+}
+
+/// Two runs that each have room for one, resumed with work under one lock and a wait for another:
+/// whoever waits for room holds no lock then, so that nobody waits in a circle.
+#[test]
+fn nobody_takes_a_lock_while_work_that_has_room_wants_its_own_back() {
+    let mut steps = steps(&["a", "b"]);
+    steps[0].concurrency = Some("left".into());
+    steps[1].concurrency = Some("right".into());
+    let policy = Policy {
+        max_parallel: 1,
+        ..policy(OnFailure::Stop)
+    };
+    let mut killed = Killed::new(plan_with(steps, 2, policy, Vec::new()));
+    killed.feed(locked("a"));
+    let asked = killed.resume();
+    assert_eq!(words(&asked), ["lock"]);
+    assert!(matches!(&asked[0], Effect::Lock { lock, .. } if lock == "left"));
+    assert_eq!(words(&killed.feed(locked("a"))), ["watch"]);
+    let over = killed.feed(ended(attempt("a", 1), Exit::Done));
+    assert_eq!(words(&over), ["unlock", "lock"]);
+}
+
+#[test]
+fn a_failure_keeps_a_place_from_beginning_that_is_looked_for_in_the_cache() {
+    let mut killed = plan(&["a", "b"], OnFailure::Stop, |steps| {
+        steps[1].cache = Some(Cache {
+            inputs: Vec::new(),
+            outputs: Vec::new(),
+        });
+    });
+    killed.feed(ended(attempt("a", 1), Exit::Code { code: 1 }));
+    let (state, why) = end_of(&killed.events, "b").unwrap();
+    assert_eq!(
+        (state, why.as_str()),
+        (StepState::Skipped, "not started: `a` had failed")
+    );
+    let place = place("b");
+    assert_eq!(
+        words(&killed.feed(Happening::Looked { place, found: None })),
+        [""; 0]
+    );
+}
+
+#[test]
+fn a_failure_keeps_a_place_from_beginning_whose_cached_result_is_refuted() {
+    let mut killed = plan(&["a", "b"], OnFailure::Stop, |steps| {
+        steps[1].cache = Some(Cache {
+            inputs: Vec::new(),
+            outputs: Vec::new(),
+        });
+        steps[1].verify = vec![check("good")];
+    });
+    let key = wf::digest::Digest::of(b"key");
+    let from = super::world::run_id();
+    let found = Some(Cached {
+        key,
+        from,
+        outputs: Object::new(),
+        artifacts: Vec::new(),
+    });
+    killed.feed(Happening::Looked {
+        place: place("b"),
+        found,
+    });
+    killed.feed(ended(attempt("a", 1), Exit::Code { code: 1 }));
+    let verdicts = vec![verdict(Ruling::Fail)];
+    killed.feed(Happening::Judged {
+        attempt: Some(attempt("b", 0)),
+        verdicts,
+    });
+    assert_eq!(end_of(&killed.events, "b").unwrap().0, StepState::Skipped);
+}
+
+#[test]
+fn what_was_tried_goes_on_after_a_failure_that_stops_though_it_waits_for_room() {
+    let mut steps = steps(&["a", "b", "c"]);
+    retried(&mut steps[0]);
+    let policy = Policy {
+        max_parallel: 2,
+        ..policy(OnFailure::Stop)
+    };
+    let mut killed = Killed::new(plan_with(steps, 3, policy, Vec::new()));
+    killed.feed(ended(attempt("a", 1), Exit::Code { code: 1 }));
+    killed.now = 6000;
+    killed.feed(woke(Timer::Retry(attempt("a", 2))));
+    let effects = killed.feed(ended(attempt("b", 1), Exit::Code { code: 1 }));
+    assert_eq!(words(&effects), ["start"]);
+    assert!(matches!(&effects[0], Effect::Start { attempt: a, .. } if *a == attempt("a", 2)));
+}
+
+#[test]
+fn what_was_tried_is_cancelled_by_a_failure_and_not_skipped() {
+    let mut killed = plan(&["a", "b"], OnFailure::Cancel, |steps| {
+        retried(&mut steps[0])
+    });
+    killed.feed(ended(attempt("a", 1), Exit::Code { code: 1 }));
+    killed.feed(ended(attempt("b", 1), Exit::Code { code: 1 }));
+    let end = end_of(&killed.events, "a").unwrap();
+    assert_eq!(end, (StepState::Cancelled, "`b` had failed".into()));
+}
+
+#[test]
+fn a_repeated_step_that_a_failure_cancels_says_which() {
+    let mut killed = plan(&["a", "b"], OnFailure::Cancel, |steps| {
+        steps[0].fan = Fan::List(vec![json!(1)]);
+        steps[0].work = Work::Wait(Wait::For(SECOND));
+    });
+    killed.feed(ended(attempt("b", 1), Exit::Code { code: 1 }));
+    let end = end_of(&killed.events, "a").unwrap();
+    assert_eq!(end, (StepState::Cancelled, "`b` had failed".into()));
+}
+
+#[test]
+fn a_nested_run_verifies_no_step_whose_own_checks_did_not_run() {
+    let inner = plan_with(steps(&["inner"]), 1, policy(OnFailure::Stop), Vec::new());
+    let uses = wf::model::Uses {
+        plan: inner,
+        path: "inner.md".into(),
+        with: Vec::new(),
+    };
+    let mut killed = Killed::new(single(|step| {
+        step.work = Work::Uses(Box::new(uses));
+        step.verify = vec![check("good")];
+    }));
+    killed.cancel();
+    let standing = Some(Standing::Verified);
+    killed.feed(Happening::Ended(Ended {
+        attempt: attempt("a", 1),
+        exit: Exit::Done,
+        outputs: Object::new(),
+        artifacts: Vec::new(),
+        standing,
+    }));
+    let believed = killed.events.iter().find_map(|event| match &event.fact {
+        Fact::StepEnded { standing, .. } => Some(*standing),
+        _ => None,
+    });
+    assert_eq!(believed, Some(Standing::Reported));
+}
+
+#[test]
+fn only_the_timer_of_the_next_attempt_lets_it_begin() {
+    let mut killed = Killed::new(single(|step| {
+        retried(step);
+        step.retry.on = vec![Class::Logical];
+        step.work = Work::Exec(vec![Template::literal("false")]);
+    }));
+    killed.feed(ended(attempt("a", 1), Exit::Code { code: 1 }));
+    killed.now = 5000;
+    assert_eq!(
+        words(&killed.feed(woke(Timer::Retry(attempt("a", 1))))),
+        [""; 0]
+    );
+    assert_eq!(
+        words(&killed.feed(woke(Timer::Retry(attempt("a", 2))))),
+        ["start"]
+    );
+}

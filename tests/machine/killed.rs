@@ -1,0 +1,84 @@
+//! Runs that are played by hand, and killed.
+
+use std::sync::Arc;
+
+use wf::machine::{Attempt, Effect, Event, Happening, Input, Machine, Place, StepState};
+use wf::model::{Object, OnFailure, Plan, Step};
+use wf::time::Moment;
+
+use super::play::{policy, steps};
+use super::world::{name, plan_with, run_id};
+
+/// A run that is played by hand, and killed.
+pub struct Killed {
+    pub plan: Arc<Plan>,
+    pub machine: Machine,
+    pub events: Vec<Event>,
+    pub now: i64,
+}
+
+impl Killed {
+    pub fn new(plan: Arc<Plan>) -> Self {
+        let mut killed = Self {
+            machine: Machine::new(plan.clone(), run_id(), Object::new()),
+            plan,
+            events: Vec::new(),
+            now: 0,
+        };
+        killed.feed(Happening::Begin { kept: Vec::new() });
+        killed
+    }
+
+    pub fn feed(&mut self, what: Happening) -> Vec<Effect> {
+        let at = Moment::from_millis(self.now);
+        let turn = self.machine.turn(Input { at, what });
+        self.events.extend(turn.events);
+        turn.effects
+    }
+
+    pub fn cancel(&mut self) -> Vec<Effect> {
+        self.feed(Happening::Cancel { why: "so".into() })
+    }
+
+    pub fn resume(&mut self) -> Vec<Effect> {
+        self.machine = Machine::new(self.plan.clone(), run_id(), Object::new());
+        let events = &self.events;
+        for event in events {
+            self.machine.replay(event).unwrap();
+        }
+        let turn = self.machine.resume(Moment::from_millis(self.now));
+        self.events.extend(turn.events);
+        turn.effects
+    }
+}
+
+pub fn single(change: impl FnOnce(&mut Step)) -> Arc<Plan> {
+    let mut steps = steps(&["a"]);
+    change(&mut steps[0]);
+    plan_with(steps, 1, policy(OnFailure::Stop), Vec::new())
+}
+
+/// The names of effects, a word each.
+pub fn words(effects: &[Effect]) -> Vec<String> {
+    let word = |effect: &Effect| {
+        let text = serde_json::to_value(effect).unwrap();
+        text["effect"].as_str().unwrap().to_owned()
+    };
+    effects.iter().map(word).collect()
+}
+
+/// An attempt of a step that is not repeated.
+pub fn attempt(step: &str, attempt: u32) -> Attempt {
+    let place = Place::of(&name(step));
+    Attempt { place, attempt }
+}
+
+/// How the last place of a step ended that is in a list of events.
+pub fn end_of(events: &[Event], step: &str) -> Option<(StepState, String)> {
+    events.iter().rev().find_map(|event| match &event.fact {
+        wf::machine::Fact::StepEnded {
+            place, state, why, ..
+        } if place.step.as_str() == step => Some((*state, why.clone())),
+        _ => None,
+    })
+}

@@ -1,0 +1,116 @@
+//! An engine as the machine sees it: turns on their way to the log, timers, units of work.
+
+use std::collections::VecDeque;
+
+use wf::machine::{Attempt, Effect, Event, Happening, Machine, Place, Timer};
+use wf::time::Moment;
+
+/// One life of an engine that works on one run. What is in here dies with it.
+pub struct Engine {
+    pub machine: Machine,
+    /// A machine that is told the events and nothing else.
+    pub shadow: Machine,
+    /// The turns that were not carried out yet.
+    pub turns: VecDeque<Turned>,
+    /// How many of them are in the log.
+    pub written: usize,
+    pub timers: Vec<(Moment, Timer)>,
+    pub units: Vec<Unit>,
+    /// The latest time it heard of.
+    pub clock: i64,
+    pub life: u32,
+}
+
+/// A turn whose effects wait for its events.
+pub struct Turned {
+    pub events: Vec<Event>,
+    pub effects: Vec<Effect>,
+}
+
+/// A piece of work that an engine waits for.
+#[derive(Debug)]
+pub struct Unit {
+    pub job: Job,
+    pub due: i64,
+    pub begun: bool,
+    pub stop: bool,
+}
+
+/// What a unit does.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Job {
+    /// The work of an attempt; `again`: it may be under way already.
+    Work { attempt: Attempt, again: bool },
+    /// The checks of an attempt, or of the plan.
+    Check { attempt: Option<Attempt> },
+    /// A look into the cache.
+    Look { place: Place },
+    /// Waiting for a lock.
+    Lock { place: Place, lock: String },
+    /// Giving a lock back.
+    Unlock { place: Place, lock: String },
+}
+
+impl Engine {
+    pub fn new(machine: Machine, shadow: Machine, life: u32) -> Self {
+        Self {
+            machine,
+            shadow,
+            turns: VecDeque::new(),
+            written: 0,
+            timers: Vec::new(),
+            units: Vec::new(),
+            clock: i64::MIN,
+            life,
+        }
+    }
+
+    /// Whether the run is over, and all of it carried out.
+    pub fn is_done(&self) -> bool {
+        self.machine.outcome().is_some() && self.turns.is_empty() && self.units.is_empty()
+    }
+
+    /// The effects that were asked for and have not reached the world.
+    fn waiting(&self) -> impl Iterator<Item = &Effect> {
+        self.turns.iter().flat_map(|turn| &turn.effects)
+    }
+
+    /// Whether an input would answer something that was asked for.
+    pub fn asked(&self, what: &Happening) -> bool {
+        let done = |job: &dyn Fn(&Job) -> bool| self.units.iter().any(|unit| job(&unit.job));
+        match what {
+            Happening::Ended(ended) => {
+                let attempt = &ended.attempt;
+                done(&|job| matches!(job, Job::Work { attempt: a, .. } if a == attempt))
+                    || self.waiting().any(|effect| {
+                        matches!(effect, Effect::Start { attempt: a, .. } | Effect::Watch { attempt: a, .. } if a == attempt)
+                    })
+            }
+            Happening::Judged { attempt, .. } => {
+                done(&|job| matches!(job, Job::Check { attempt: a } if a == attempt))
+                    || self.waiting().any(
+                        |effect| matches!(effect, Effect::Check { attempt: a, .. } if a == attempt),
+                    )
+            }
+            Happening::Looked { place, .. } => {
+                done(&|job| matches!(job, Job::Look { place: p } if p == place))
+                    || self.waiting().any(
+                        |effect| matches!(effect, Effect::Lookup { place: p, .. } if p == place),
+                    )
+            }
+            Happening::Locked { place } => {
+                done(&|job| matches!(job, Job::Lock { place: p, .. } if p == place))
+                    || self
+                        .waiting()
+                        .any(|effect| matches!(effect, Effect::Lock { place: p, .. } if p == place))
+            }
+            Happening::Woke { timer } => {
+                let due = |at: &Moment| at.millis() <= self.clock;
+                let set = self.timers.iter().any(|(at, set)| set == timer && due(at));
+                let asked = |effect: &Effect| matches!(effect, Effect::Wake { timer: t, at } if t == timer && due(at));
+                set || self.waiting().any(asked)
+            }
+            Happening::Begin { .. } | Happening::Cancel { .. } => true,
+        }
+    }
+}

@@ -1,0 +1,121 @@
+//! What the world holds for each attempt: a function of the seed and the attempt, so that two
+//! worlds of one seed answer the same, whatever happens between.
+
+use serde_json::json;
+use wf::digest::Digest;
+use wf::machine::{Attempt, Cached, Exit, Place, Ruling, Standing, Verdict};
+use wf::model::{Check, Class, Object, Step, Work};
+use wf::name::RunId;
+
+use super::dice::Dice;
+
+/// How an attempt goes.
+#[derive(Clone, Debug)]
+pub struct Fate {
+    pub exit: Exit,
+    pub outputs: Object,
+    pub standing: Option<Standing>,
+    pub millis: i64,
+}
+
+/// The fates of all attempts of a world.
+#[derive(Clone, Copy)]
+pub struct Fates(pub u64);
+
+impl Fates {
+    fn dice(self, run: usize, what: &str) -> Dice {
+        Dice::of(self.0.wrapping_add(run as u64), what)
+    }
+
+    /// How the work of an attempt goes.
+    pub fn work(self, run: usize, attempt: &Attempt, step: &Step) -> Fate {
+        let mut dice = self.dice(run, &attempt.to_string());
+        let why = "it would not".to_owned();
+        let exit = match (dice.below(20), &step.work) {
+            (0..12, Work::Exec(_)) => Exit::Code { code: 0 },
+            (0..12, _) => Exit::Done,
+            (12, _) => Exit::Signal { signal: 9 },
+            (13, _) => Exit::Code { code: 127 },
+            (14, _) if step.timeout.is_some() => Exit::TimedOut,
+            (15, _) => Exit::Unable {
+                why,
+                class: Class::Environmental,
+            },
+            (16, _) => Exit::Unable {
+                why,
+                class: Class::Logical,
+            },
+            (17, Work::Uses(_)) => Exit::Cancelled,
+            _ => Exit::Code { code: 1 },
+        };
+        let standing = [Standing::Verified, Standing::Reported];
+        let standing = matches!(step.work, Work::Uses(_)).then(|| *dice.pick(&standing));
+        let outputs = outputs(&mut dice, step);
+        Fate {
+            exit,
+            outputs,
+            standing,
+            millis: i64::from(dice.up_to(3000)),
+        }
+    }
+
+    /// What the checks of an attempt find, or those of the plan.
+    pub fn verdicts(self, run: usize, attempt: Option<&Attempt>, checks: &[Check]) -> Vec<Verdict> {
+        let whose = attempt.map_or("the plan".into(), ToString::to_string);
+        let mut dice = self.dice(run, &format!("checks of {whose}"));
+        let rulings = [
+            Ruling::Pass,
+            Ruling::Pass,
+            Ruling::Pass,
+            Ruling::Fail,
+            Ruling::Error,
+        ];
+        checks
+            .iter()
+            .map(|check| verdict(check, *dice.pick(&rulings)))
+            .collect()
+    }
+
+    /// What the cache holds for a place.
+    pub fn cached(self, run: usize, place: &Place, step: &Step) -> Option<Cached> {
+        let mut dice = self.dice(run, &format!("cache of {place}"));
+        let outputs = outputs(&mut dice, step);
+        let from = RunId::from_bytes([9; 16]);
+        let key = Digest::of(place.to_string().as_bytes());
+        dice.one_in(2).then(|| Cached {
+            key,
+            from,
+            outputs,
+            artifacts: Vec::new(),
+        })
+    }
+}
+
+/// What a step gives: what it must, or nearly.
+fn outputs(dice: &mut Dice, step: &Step) -> Object {
+    let mut given = Object::new();
+    for output in &step.outputs {
+        let many = dice.up_to(4);
+        let value = match (dice.below(16), output.name.as_str()) {
+            (0, _) => continue,
+            (1, _) => json!("text"),
+            (_, "list") => (0..many).map(|n| json!(n / 2)).collect(),
+            _ => json!(many),
+        };
+        given.insert(output.name.to_string(), value);
+    }
+    given
+}
+
+/// A verdict with a ruling.
+pub fn verdict(check: &Check, ruling: Ruling) -> Verdict {
+    Verdict {
+        name: check.name.clone(),
+        ruling,
+        expected: String::new(),
+        found: String::new(),
+        evidence: String::new(),
+        class: (ruling != Ruling::Pass).then_some(Class::Logical),
+        millis: 0,
+    }
+}

@@ -1,0 +1,200 @@
+//! Laws of ends: cancellation, failure, `finally`, outcomes.
+
+use std::collections::BTreeMap;
+
+use wf::machine::{Fact, Outcome, Phase, Place, Standing, StepState, Tally};
+use wf::model::OnFailure;
+
+use super::super::ledger::{End, Ledger, asks_status, is_finally, step_of};
+use super::super::look::{Look, Seen};
+use super::super::world::Run;
+use super::ensure;
+
+/// The place that an event lets begin, for the first time or again.
+fn begins(fact: &Fact) -> Option<&Place> {
+    match fact {
+        Fact::LockAwaited { place, .. } | Fact::CacheHit { place, .. } => Some(place),
+        Fact::AttemptStarted(attempt) => Some(&attempt.place),
+        _ => None,
+    }
+}
+
+pub fn ending(look: &Look<'_>) -> Result<(), String> {
+    let Seen::Event(event) = look.seen else {
+        return Ok(());
+    };
+    let Some(place) = begins(&event.fact) else {
+        return Ok(());
+    };
+    let known = look.decided();
+    let may = if is_finally(look.plan(), place) {
+        known.cancelled != Some(true)
+    } else {
+        !known.ending()
+    };
+    ensure(may, || {
+        format!("{place} begins at the end: {:?}", event.fact)
+    })
+}
+
+pub fn stopping(look: &Look<'_>) -> Result<(), String> {
+    let Seen::Event(event) = look.seen else {
+        return Ok(());
+    };
+    let Some(place) = begins(&event.fact) else {
+        return Ok(());
+    };
+    let known = look.decided();
+    let step = step_of(look.plan(), place);
+    let goes_on =
+        known.book(place).attempts > 0 && look.plan().parts().policy.on_failure == OnFailure::Stop;
+    let may = !known.stopping || asks_status(step) || is_finally(look.plan(), place) || goes_on;
+    ensure(may, || {
+        format!("{place} begins after a failure: {:?}", event.fact)
+    })
+}
+
+pub fn finally(look: &Look<'_>) -> Result<(), String> {
+    let Seen::Event(event) = look.seen else {
+        return Ok(());
+    };
+    let (plan, known) = (look.plan(), look.decided());
+    let ended = |at: usize| known.end(&Place::of(&plan.steps()[at].id)).is_some();
+    let main = plan.parts().main;
+    let at = |place: &Place| {
+        plan.find(place.step.as_str())
+            .map_or(0, wf::model::StepIx::at)
+    };
+    match &event.fact {
+        Fact::PhaseEntered { phase } => {
+            let left = (0..main).find(|at| !ended(*at));
+            ensure(left.is_none() && *phase > known.phase, || {
+                format!(
+                    "{phase:?} begins in {:?}, step {left:?} is not over",
+                    known.phase
+                )
+            })
+        }
+        Fact::StepEnded { place, state, .. } if is_finally(plan, place) => {
+            let insisted = known.cancelled == Some(true);
+            ensure(*state != StepState::Cancelled || insisted, || {
+                format!("{place} is cancelled")
+            })
+        }
+        fact => {
+            let Some(place) = begins(fact).filter(|place| is_finally(plan, place)) else {
+                return Ok(());
+            };
+            let before = (main..at(place)).all(ended);
+            ensure(known.phase == Phase::Finally && before, || {
+                format!("{place} begins too early")
+            })
+        }
+    }
+}
+
+/// How the steps ended, and how they are counted.
+fn count(look: &Look<'_>) -> Tally {
+    let mut tally = Tally::default();
+    for step in look.plan().steps() {
+        let Some(end) = look.decided().end(&Place::of(&step.id)) else {
+            continue;
+        };
+        *match (end.state, end.standing) {
+            (StepState::Succeeded, Standing::Verified) => &mut tally.verified,
+            (StepState::Succeeded, _) => &mut tally.reported,
+            (StepState::Failed, _) => &mut tally.failed,
+            (StepState::Skipped, _) => &mut tally.skipped,
+            _ => &mut tally.cancelled,
+        } += 1;
+    }
+    tally
+}
+
+pub fn tally(look: &Look<'_>) -> Result<(), String> {
+    let Seen::Event(event) = look.seen else {
+        return Ok(());
+    };
+    let Fact::RunEnded { tally, .. } = &event.fact else {
+        return Ok(());
+    };
+    let counted = count(look);
+    ensure(*tally == counted, || {
+        format!("it is {tally:?}, and the steps are {counted:?}")
+    })
+}
+
+pub fn outcome(look: &Look<'_>) -> Result<(), String> {
+    let Seen::Event(event) = look.seen else {
+        return Ok(());
+    };
+    let Fact::RunEnded {
+        outcome,
+        failed,
+        standing,
+        why,
+        outputs,
+        ..
+    } = &event.fact
+    else {
+        return Ok(());
+    };
+    let known = look.decided();
+    ensure(*failed == known.failed, || {
+        format!("{failed:?} is named, {:?} failed", known.failed)
+    })?;
+    let bad = known.failed.is_some() || known.timed_out || known.judged == Some(false);
+    let right = match outcome {
+        Outcome::Cancelled => known.cancelled.is_some(),
+        _ if known.cancelled.is_some() => false,
+        Outcome::Succeeded => !bad && known.phase >= Phase::Steps,
+        // Else an output of the plan has no value.
+        Outcome::Failed => bad || why.starts_with("output"),
+    };
+    let good = *outcome == Outcome::Succeeded;
+    let all_verified = count(look).reported == 0 && count(look).verified > 0;
+    let believed = match standing {
+        Standing::Verified => good && (known.judged == Some(true) || all_verified),
+        Standing::Reported => good && known.judged.is_none() && !all_verified,
+        Standing::Refuted => !good && known.judged == Some(false),
+        Standing::Unchecked => !good && known.judged != Some(false),
+    };
+    let told = good == why.is_empty() && (good || outputs.is_empty());
+    ensure(right && believed && told, || {
+        format!("{:?} after {known:?}", event.fact)
+    })
+}
+
+/// Whether two runs of one plan ended alike.
+pub fn same_end(one: &Run, other: &Run) -> Result<(), String> {
+    let ends = |ledger: &Ledger| -> BTreeMap<Place, End> {
+        let ended = |(place, book): (&Place, &super::super::ledger::Book)| {
+            Some((place.clone(), book.ended.clone()?))
+        };
+        ledger.places.iter().filter_map(ended).collect()
+    };
+    let (left, right) = (ends(&one.durable), ends(&other.durable));
+    for (place, end) in &right {
+        let found = left.get(place);
+        ensure(found == Some(end), || {
+            format!("{place} is {found:?}, and in calm {end:?}")
+        })?;
+    }
+    ensure(left.len() == right.len(), || {
+        "there are more places than in calm".into()
+    })?;
+    let told = |run: &Run| match run.durable.over.clone() {
+        Some(Fact::RunEnded {
+            outcome,
+            standing,
+            tally,
+            outputs,
+            ..
+        }) => Some((outcome, standing, tally, outputs)),
+        _ => None,
+    };
+    let (left, right) = (told(one), told(other));
+    ensure(left == right, || {
+        format!("the run is {left:?}, and in calm {right:?}")
+    })
+}

@@ -1,0 +1,182 @@
+//! The invariants, by name. `docs/guarantees.md` lists them for people; a test compares the two.
+
+mod ends;
+mod places;
+mod record;
+mod work;
+
+use super::look::Look;
+
+pub use ends::same_end;
+
+/// An invariant.
+pub struct Law {
+    pub name: &'static str,
+    /// What it says, in one sentence.
+    pub says: &'static str,
+    /// Asked after everything that happens; an error says how it is broken.
+    pub holds: fn(&Look<'_>) -> Result<(), String>,
+}
+
+/// Every invariant.
+pub const LAWS: &[Law] = &[
+    Law {
+        name: "fold",
+        says: "The state is the fold of the events: told again from the first, they lead to the same state.",
+        holds: record::fold,
+    },
+    Law {
+        name: "durable_first",
+        says: "Nothing is done before the events that it follows from are durable.",
+        holds: record::durable_first,
+    },
+    Law {
+        name: "time",
+        says: "The times of a run's events never go back, whatever the clock does.",
+        holds: record::time,
+    },
+    Law {
+        name: "idle",
+        says: "An input that answers nothing, because it comes a second time or too early, changes nothing.",
+        holds: record::idle,
+    },
+    Law {
+        name: "frugal",
+        says: "A turn tells and asks no more of a place than what became of it.",
+        holds: record::frugal,
+    },
+    Law {
+        name: "asked_once",
+        says: "Nothing is asked for while it is already under way, and only what is under way is killed.",
+        holds: record::asked_once,
+    },
+    Law {
+        name: "settled",
+        says: "What has ended never begins again: a success that is recorded is not repeated.",
+        holds: places::settled,
+    },
+    Law {
+        name: "one_end",
+        says: "Every step and every item ends exactly once, in a final state, before its run does; nothing follows the end of the run.",
+        holds: places::one_end,
+    },
+    Law {
+        name: "attempts",
+        says: "Attempts are numbered from 1 without gaps, one at a time, and never more than `retry` grants.",
+        holds: places::attempts,
+    },
+    Law {
+        name: "backoff",
+        says: "No attempt begins before it is due, and it is due when `retry` says.",
+        holds: places::backoff,
+    },
+    Law {
+        name: "order",
+        says: "A step begins only after everything it depends on has ended, and ended well unless it asks for itself.",
+        holds: places::order,
+    },
+    Law {
+        name: "standing",
+        says: "A result is verified only if every check of its last attempt passed, and refuted only if one did not.",
+        holds: places::standing,
+    },
+    Law {
+        name: "skipped",
+        says: "What is skipped was never begun.",
+        holds: places::skipped,
+    },
+    Law {
+        name: "lock_told",
+        says: "A place says once for each attempt that it waits for its lock, however often it is resumed.",
+        holds: places::lock_told,
+    },
+    Law {
+        name: "kept",
+        says: "What was taken over from an earlier run is not made again.",
+        holds: places::kept,
+    },
+    Law {
+        name: "one_process",
+        says: "At most one process lives for a place at any time, those that outlived their engine counted.",
+        holds: work::one_process,
+    },
+    Law {
+        name: "room",
+        says: "No more attempts run at once than `max_parallel` allows, and the room that is taken is that of what runs.",
+        holds: work::room,
+    },
+    Law {
+        name: "under_lock",
+        says: "Work and checks under a named lock begin only while their place holds it, and it is given back only after they ended.",
+        holds: work::under_lock,
+    },
+    Law {
+        name: "freed",
+        says: "A run that is over holds no lock, waits for none, and leaves no process behind.",
+        holds: work::freed,
+    },
+    Law {
+        name: "remembered",
+        says: "Only what succeeded by work of its own is kept for reuse.",
+        holds: work::remembered,
+    },
+    Law {
+        name: "ending",
+        says: "After a cancellation or the end of its time a run begins nothing but `finally` steps; told twice, nothing at all.",
+        holds: ends::ending,
+    },
+    Law {
+        name: "stopping",
+        says: "After a failure that stops the run no step begins but those that ask for it, and `finally` steps.",
+        holds: ends::stopping,
+    },
+    Law {
+        name: "finally",
+        says: "The `finally` steps come after all others, one after the other, each once, and are cancelled only by who insists.",
+        holds: ends::finally,
+    },
+    Law {
+        name: "tally",
+        says: "The tally counts every step once, as it ended.",
+        holds: ends::tally,
+    },
+    Law {
+        name: "outcome",
+        says: "How the run ended follows from how its steps ended, what was asked of it and what its criteria say.",
+        holds: ends::outcome,
+    },
+    Law {
+        name: "total",
+        says: "No input makes the machine panic.",
+        holds: elsewhere,
+    },
+    Law {
+        name: "no_stall",
+        says: "As long as a run is not over, something is under way that will bring it further.",
+        holds: elsewhere,
+    },
+    Law {
+        name: "ends",
+        says: "Every run ends, within a bounded number of inputs.",
+        holds: elsewhere,
+    },
+    Law {
+        name: "same_end",
+        says: "A run that is interrupted, and finds out what became of its work, ends like one that is not: same states, same outputs.",
+        holds: elsewhere,
+    },
+];
+
+/// For what the world itself sees, where it lets time pass.
+#[expect(
+    clippy::unnecessary_wraps,
+    reason = "it stands among laws that can be broken"
+)]
+fn elsewhere(_: &Look<'_>) -> Result<(), String> {
+    Ok(())
+}
+
+/// Breaks a law, unless something holds.
+fn ensure(holds: bool, why: impl FnOnce() -> String) -> Result<(), String> {
+    if holds { Ok(()) } else { Err(why()) }
+}

@@ -1,0 +1,253 @@
+//! Laws of places: attempts, ends, order, belief.
+
+use wf::machine::{Attempt, Event, Fact, Place, Standing, StepState};
+use wf::model::Class;
+
+use super::super::ledger::{asks_status, step_of};
+use super::super::look::{Look, Seen};
+use super::ensure;
+
+/// The place that an event lets begin, or go on.
+fn begins(event: &Event) -> Option<&Place> {
+    match &event.fact {
+        Fact::LockAwaited { place, .. } | Fact::CacheHit { place, .. } => Some(place),
+        Fact::AttemptStarted(attempt)
+        | Fact::AttemptEnded { attempt, .. }
+        | Fact::RetryScheduled { attempt, .. } => Some(&attempt.place),
+        _ => None,
+    }
+}
+
+pub fn settled(look: &Look<'_>) -> Result<(), String> {
+    let (place, known) = match look.seen {
+        Seen::Event(event) => (begins(event), look.decided()),
+        Seen::Begins { place, .. } => (Some(place), look.durable()),
+        _ => (None, look.durable()),
+    };
+    let over = place.filter(|place| known.is_over(place));
+    ensure(over.is_none(), || {
+        format!("{over:?} had ended and begins again")
+    })
+}
+
+pub fn one_end(look: &Look<'_>) -> Result<(), String> {
+    let Seen::Event(event) = look.seen else {
+        return Ok(());
+    };
+    let known = look.decided();
+    ensure(known.over.is_none(), || {
+        format!("{event:?} follows the end of the run")
+    })?;
+    let ended = |place: &Place| known.end(place).is_some();
+    match &event.fact {
+        Fact::StepEnded { place, state, .. } => {
+            ensure(!known.is_over(place), || format!("{place} ends twice"))?;
+            ensure(state.is_final(), || format!("{place} ends as {state:?}"))?;
+            let items = known.items.get(&place.step).copied().unwrap_or(0);
+            let step = place.item.is_none();
+            let left = (0..items).find(|item| {
+                step && !ended(&Place {
+                    step: place.step.clone(),
+                    item: Some(*item),
+                })
+            });
+            ensure(left.is_none(), || {
+                format!("{place} ends before its item {left:?}")
+            })
+        }
+        Fact::RunEnded { .. } => {
+            let steps = look.plan().steps();
+            let left = steps.iter().find(|step| !ended(&Place::of(&step.id)));
+            let live = known.places.iter().find(|(_, book)| book.live.is_some());
+            ensure(left.is_none() && live.is_none(), || {
+                format!(
+                    "the run ends before {:?}, {live:?}",
+                    left.map(|step| &step.id)
+                )
+            })
+        }
+        _ => Ok(()),
+    }
+}
+
+pub fn attempts(look: &Look<'_>) -> Result<(), String> {
+    let Seen::Event(event) = look.seen else {
+        return Ok(());
+    };
+    let number = |wanted: u32, Attempt { place, attempt }: &Attempt| {
+        ensure(*attempt == wanted, || {
+            format!("{place}#{attempt} comes, #{wanted} is next")
+        })
+    };
+    match &event.fact {
+        Fact::AttemptStarted(attempt) => {
+            let book = look.decided().book(&attempt.place);
+            number(book.attempts + 1, attempt)?;
+            let live = book.live.filter(|live| *live > 0);
+            ensure(live.is_none(), || {
+                format!("{attempt} begins beside #{live:?}")
+            })?;
+            let step = step_of(look.plan(), &attempt.place);
+            let repeats = if step.idempotent { book.interrupted } else { 0 };
+            let most = 1 + step.retry.max + repeats;
+            let granted = attempt.attempt == 1 || book.due.is_some();
+            ensure(attempt.attempt <= most && granted, || {
+                format!("{attempt} was not granted")
+            })
+        }
+        Fact::AttemptEnded { attempt, .. } => {
+            let book = look.decided().book(&attempt.place);
+            number(book.live.unwrap_or(0), attempt)
+        }
+        Fact::RetryScheduled { attempt, .. } => {
+            let book = look.decided().book(&attempt.place);
+            number(book.attempts + 1, attempt)
+        }
+        _ => Ok(()),
+    }
+}
+
+pub fn backoff(look: &Look<'_>) -> Result<(), String> {
+    let Seen::Event(event) = look.seen else {
+        return Ok(());
+    };
+    match &event.fact {
+        Fact::AttemptStarted(attempt) => {
+            let due = look.decided().book(&attempt.place).due;
+            let early = due.is_some_and(|(_, due)| event.at < due);
+            ensure(!early, || {
+                format!("{attempt} begins at {}, due {due:?}", event.at)
+            })
+        }
+        Fact::RetryScheduled { attempt, due, why } => {
+            let step = step_of(look.plan(), &attempt.place);
+            let delay = step.retry.delay(attempt.attempt - 1, 0);
+            let interrupted = why.starts_with("interrupted") && step.idempotent;
+            let plain = step.retry.jitter == 0.0 && !interrupted;
+            let kept = !plain || *due == event.at.after(delay);
+            let granted = interrupted
+                || step
+                    .retry
+                    .on
+                    .iter()
+                    .any(|class| *class != Class::Interrupted)
+                || why.starts_with("interrupted");
+            ensure(kept && granted && *due >= event.at, || {
+                format!("{attempt} is due {due}, {delay:?} after {}", event.at)
+            })
+        }
+        _ => Ok(()),
+    }
+}
+
+pub fn order(look: &Look<'_>) -> Result<(), String> {
+    let Seen::Event(event) = look.seen else {
+        return Ok(());
+    };
+    let step = match &event.fact {
+        Fact::StepExpanded { step, .. } => step,
+        _ => match begins(event) {
+            Some(place) => &place.step,
+            None => return Ok(()),
+        },
+    };
+    let step = step_of(look.plan(), &Place::of(step));
+    for needed in &step.depends_on {
+        let needed = &look.plan().step(*needed).id;
+        let end = look.decided().end(&Place::of(needed));
+        let well = end.is_some_and(|end| end.state == StepState::Succeeded || end.tolerated);
+        ensure(well || end.is_some() && asks_status(step), || {
+            format!("`{}` begins, and `{needed}` is {end:?}", step.id)
+        })?;
+    }
+    Ok(())
+}
+
+pub fn standing(look: &Look<'_>) -> Result<(), String> {
+    let Seen::Event(event) = look.seen else {
+        return Ok(());
+    };
+    let Fact::StepEnded {
+        place,
+        state,
+        standing,
+        ..
+    } = &event.fact
+    else {
+        return Ok(());
+    };
+    let known = look.decided();
+    let book = known.book(place);
+    if place.item.is_none() && known.items.contains_key(&place.step) || book.kept {
+        return Ok(());
+    }
+    let step = step_of(look.plan(), place);
+    let (passed, refuted) = book.verdicts;
+    let nested = matches!(step.work, wf::model::Work::Uses(_)) && step.verify.is_empty();
+    let checked = passed == step.verify.len() && refuted == 0 && passed > 0;
+    let cut_short = known.ending() || known.stopping;
+    let right = match (state, standing) {
+        (StepState::Succeeded, Standing::Verified) => checked || nested,
+        (StepState::Succeeded, Standing::Reported) => step.verify.is_empty() || cut_short,
+        (StepState::Failed, Standing::Refuted) => refuted > 0,
+        (StepState::Failed, Standing::Unchecked) => passed + refuted == 0,
+        (_, Standing::Verified) => false,
+        (StepState::Failed | StepState::Cancelled, Standing::Reported)
+        | (StepState::Skipped | StepState::Cancelled, Standing::Unchecked) => true,
+        _ => false,
+    };
+    ensure(right, || {
+        format!(
+            "{place} is {state:?} and {standing:?} after {:?}",
+            book.verdicts
+        )
+    })
+}
+
+pub fn skipped(look: &Look<'_>) -> Result<(), String> {
+    let Seen::Event(event) = look.seen else {
+        return Ok(());
+    };
+    let Fact::StepEnded {
+        place,
+        state: StepState::Skipped,
+        ..
+    } = &event.fact
+    else {
+        return Ok(());
+    };
+    let book = look.decided().book(place);
+    ensure(book.attempts == 0, || {
+        format!("{place} is skipped after {} attempts", book.attempts)
+    })
+}
+
+pub fn lock_told(look: &Look<'_>) -> Result<(), String> {
+    let Seen::Event(event) = look.seen else {
+        return Ok(());
+    };
+    let Fact::LockAwaited { place, .. } = &event.fact else {
+        return Ok(());
+    };
+    ensure(!look.decided().book(place).awaits, || {
+        format!("{place} says again that it waits")
+    })
+}
+
+pub fn kept(look: &Look<'_>) -> Result<(), String> {
+    let Seen::Event(event) = look.seen else {
+        return Ok(());
+    };
+    let (place, fine) = match &event.fact {
+        Fact::AttemptStarted(Attempt { place, .. }) | Fact::CacheHit { place, .. } => {
+            (place, false)
+        }
+        Fact::StepEnded { place, state, .. } => (place, *state == StepState::Succeeded),
+        _ => return Ok(()),
+    };
+    let step = look.decided().book(&Place::of(&place.step)).kept;
+    let kept = step || look.decided().book(place).kept;
+    ensure(!kept || fine, || {
+        format!("{place} was kept: {:?}", event.fact)
+    })
+}

@@ -1,0 +1,183 @@
+//! Laws of the record: events, turns, inputs.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+use wf::machine::{Effect, Fact, Machine, Phase, Place};
+
+use super::super::engine::Job;
+use super::super::look::{Look, Seen};
+use super::ensure;
+
+/// The parts of the state that are not in the events: what waits for what, which a resume finds
+/// again.
+const VOLATILE: [&str; 9] = [
+    "due",
+    "queue",
+    "roomless",
+    "busy",
+    "resting",
+    "locking",
+    "locked",
+    "returning",
+    "live",
+];
+
+pub fn fold(look: &Look<'_>) -> Result<(), String> {
+    let wanted = match look.seen {
+        Seen::Turn(_) => look.world.thorough,
+        Seen::Over => true,
+        _ => false,
+    };
+    let (Some(engine), true) = (look.engine(), wanted) else {
+        return Ok(());
+    };
+    let (found, told) = (lasting(&engine.machine), lasting(&engine.shadow));
+    ensure(found == told, || {
+        format!("the state is {found}, and its events say {told}")
+    })?;
+    let text = serde_json::to_string(engine.machine.state()).map_err(|error| error.to_string())?;
+    let back: wf::machine::State =
+        serde_json::from_str(&text).map_err(|error| error.to_string())?;
+    ensure(back == *engine.machine.state(), || {
+        format!("it cannot be written down: {text}")
+    })
+}
+
+/// What of the state its events must say.
+fn lasting(machine: &Machine) -> Value {
+    let mut state = serde_json::to_value(machine.state()).expect("it can be written down");
+    let fields = state.as_object_mut().expect("it is an object");
+    let live = fields
+        .get("live")
+        .and_then(Value::as_array)
+        .cloned()
+        .unwrap_or_default();
+    VOLATILE
+        .iter()
+        .for_each(|field| drop(fields.remove(*field)));
+    let looks = |pair: &Value| pair[1]["doing"] == "Looking";
+    let live: Vec<Value> = live.into_iter().filter(|pair| !looks(pair)).collect();
+    fields.insert("live".into(), Value::Array(live));
+    state
+}
+
+pub fn durable_first(look: &Look<'_>) -> Result<(), String> {
+    let Seen::Act(effect) = look.seen else {
+        return Ok(());
+    };
+    let known = look.durable();
+    let over = |place: &Place| known.is_over(place);
+    let told = match effect {
+        Effect::Start { attempt, .. } | Effect::Watch { attempt, .. } => {
+            let book = known.book(&attempt.place);
+            book.attempts >= attempt.attempt || over(&attempt.place)
+        }
+        Effect::Check {
+            attempt: Some(attempt),
+            ..
+        } => {
+            let book = known.book(&attempt.place);
+            book.checking && book.live == Some(attempt.attempt) || over(&attempt.place)
+        }
+        Effect::Check { attempt: None, .. } => known.phase >= Phase::Verify,
+        Effect::Lock { place, .. } => {
+            let book = known.book(place);
+            book.awaits || book.live.is_some() || over(place)
+        }
+        Effect::Unlock { place, .. } => over(place) || known.ending() || known.stopping,
+        Effect::Remember { place, .. } => over(place),
+        Effect::Kill { .. } => known.ending() || known.stopping,
+        Effect::Finish { .. } => known.over.is_some(),
+        Effect::Lookup { .. } | Effect::Wake { .. } => known.begun,
+    };
+    ensure(told, || {
+        format!("{effect:?} is done, and the log does not say why")
+    })
+}
+
+pub fn time(look: &Look<'_>) -> Result<(), String> {
+    let Seen::Event(event) = look.seen else {
+        return Ok(());
+    };
+    let last = look.decided().last;
+    ensure(last.is_none_or(|last| last <= event.at), || {
+        format!("{event:?} is earlier than {last:?}")
+    })
+}
+
+pub fn idle(look: &Look<'_>) -> Result<(), String> {
+    let Seen::Idle { what, changed } = look.seen else {
+        return Ok(());
+    };
+    ensure(!changed, || {
+        format!("{what:?} answers nothing and changed something")
+    })
+}
+
+pub fn frugal(look: &Look<'_>) -> Result<(), String> {
+    let Seen::Turn(turn) = look.seen else {
+        return Ok(());
+    };
+    let mut told: BTreeMap<(Option<&Place>, &str), u32> = BTreeMap::new();
+    for event in &turn.events {
+        let (place, kind) = match &event.fact {
+            Fact::LockAwaited { place, .. } => (Some(place), "waits"),
+            Fact::CacheHit { place, .. } => (Some(place), "hits"),
+            Fact::AttemptStarted(attempt) => (Some(&attempt.place), "starts"),
+            Fact::AttemptEnded { attempt, .. } => (Some(&attempt.place), "ends"),
+            Fact::RetryScheduled { attempt, .. } => (Some(&attempt.place), "rests"),
+            Fact::StepEnded { place, .. } => (Some(place), "is over"),
+            Fact::RunStopping { .. } => (None, "stops"),
+            Fact::RunTimedOut => (None, "times out"),
+            Fact::CancelRequested { .. } => (None, "is cancelled"),
+            Fact::RunEnded { .. } => (None, "ends"),
+            _ => continue,
+        };
+        *told.entry((place, kind)).or_default() += 1;
+    }
+    for effect in &turn.effects {
+        let (place, kind) = match effect {
+            Effect::Start { attempt, .. } | Effect::Watch { attempt, .. } => {
+                (Some(&attempt.place), "is worked on")
+            }
+            Effect::Check { attempt, .. } => (attempt.as_ref().map(|a| &a.place), "is checked"),
+            Effect::Kill { attempt, .. } => (attempt.as_ref().map(|a| &a.place), "is killed"),
+            Effect::Lock { place, .. } => (Some(place), "locks"),
+            Effect::Unlock { place, .. } => (Some(place), "unlocks"),
+            Effect::Lookup { place, .. } => (Some(place), "looks"),
+            Effect::Remember { place, .. } => (Some(place), "remembers"),
+            Effect::Wake { .. } | Effect::Finish { .. } => continue,
+        };
+        *told.entry((place, kind)).or_default() += 1;
+    }
+    let twice = told.iter().find(|(_, times)| **times > 1);
+    ensure(twice.is_none(), || {
+        format!("said twice in one turn: {twice:?}")
+    })
+}
+
+pub fn asked_once(look: &Look<'_>) -> Result<(), String> {
+    let (Seen::Act(effect), Some(engine)) = (look.seen, look.engine()) else {
+        return Ok(());
+    };
+    let under_way =
+        |wanted: &dyn Fn(&Job) -> bool| engine.units.iter().any(|unit| wanted(&unit.job));
+    let twice = match effect {
+        Effect::Start { attempt, .. } | Effect::Watch { attempt, .. } => under_way(
+            &|job| matches!(job, Job::Work { attempt: a, .. } if a.place == attempt.place),
+        ),
+        Effect::Check { attempt, .. } => {
+            under_way(&|job| matches!(job, Job::Check { attempt: a } if a == attempt))
+        }
+        Effect::Lookup { place, .. } => {
+            under_way(&|job| matches!(job, Job::Look { place: p } if p == place))
+        }
+        Effect::Lock { place, .. } => {
+            under_way(&|job| matches!(job, Job::Lock { place: p, .. } if p == place))
+        }
+        Effect::Wake { timer, .. } => engine.timers.iter().any(|(_, set)| set == timer),
+        _ => false,
+    };
+    ensure(!twice, || format!("{effect:?} is under way already"))
+}

@@ -1,0 +1,157 @@
+//! Laws of what the world does: processes, room, locks.
+
+use serde_json::Value;
+use wf::machine::{Effect, Fact, Place, StepState};
+
+use super::super::engine::Job;
+use super::super::ledger::step_of;
+use super::super::look::{Look, Seen};
+use super::super::units::is_process;
+use super::super::world::Life;
+use super::ensure;
+
+pub fn one_process(look: &Look<'_>) -> Result<(), String> {
+    let Seen::Begins {
+        place,
+        process: true,
+    } = look.seen
+    else {
+        return Ok(());
+    };
+    let lives = look.world.lives(look.at, place);
+    ensure(!lives, || format!("{place} has two processes"))
+}
+
+pub fn room(look: &Look<'_>) -> Result<(), String> {
+    let most = look.plan().parts().policy.max_parallel as usize;
+    match look.seen {
+        Seen::Turn(_) => {
+            let busy = look.decided().busy(look.plan());
+            ensure(busy <= most, || {
+                format!("{busy} run at once, at most {most} may")
+            })?;
+            if look.world.thorough {
+                counted(look, most)
+            } else {
+                Ok(())
+            }
+        }
+        Seen::Begins { process: true, .. } => {
+            let alive = look.run().processes.iter().filter(|(attempt, process)| {
+                let work = &step_of(look.plan(), &attempt.place).work;
+                process.state == Life::Alive && is_process(work)
+            });
+            let alive = alive.count();
+            ensure(alive < most, || {
+                format!("{alive} processes live, and one more begins")
+            })
+        }
+        Seen::Over => counted(look, 0),
+        _ => Ok(()),
+    }
+}
+
+/// The room that is taken is that of what is being done.
+fn counted(look: &Look<'_>, most: usize) -> Result<(), String> {
+    let Some(engine) = look.engine() else {
+        return Ok(());
+    };
+    let state = serde_json::to_value(engine.machine.state()).expect("it can be written down");
+    let live = state["live"].as_array().map_or(&[][..], Vec::as_slice);
+    let roomy = live.iter().filter(|pair| pair[1]["room"] == true).count();
+    let busy = state["busy"]
+        .as_u64()
+        .and_then(|busy| usize::try_from(busy).ok());
+    ensure(busy == Some(roomy) && roomy <= most, || {
+        format!(
+            "{busy:?} of {most} is taken, and {roomy} is used: {}",
+            Value::from(live.to_vec())
+        )
+    })
+}
+
+pub fn under_lock(look: &Look<'_>) -> Result<(), String> {
+    match look.seen {
+        Seen::Begins { place, .. } => holds_its_lock(look, place),
+        Seen::Event(event) => match &event.fact {
+            Fact::AttemptStarted(attempt) => holds_its_lock(look, &attempt.place),
+            Fact::CacheHit { place, .. } => holds_its_lock(look, place),
+            _ => Ok(()),
+        },
+        Seen::Unlocks { place } => {
+            let works = look.engine().is_some_and(|engine| {
+                engine.units.iter().any(|unit| match &unit.job {
+                    Job::Work { attempt, .. }
+                    | Job::Check {
+                        attempt: Some(attempt),
+                    } => attempt.place == *place && unit.begun && !unit.stop,
+                    _ => false,
+                })
+            });
+            ensure(!works, || {
+                format!("{place} works, and its lock is given back")
+            })
+        }
+        _ => Ok(()),
+    }
+}
+
+fn holds_its_lock(look: &Look<'_>, place: &Place) -> Result<(), String> {
+    let Some(lock) = &step_of(look.plan(), place).concurrency else {
+        return Ok(());
+    };
+    let life = look.run().lives;
+    let holder = look.world.locks.get(lock);
+    let holds = holder.is_some_and(|(run, whose, of)| (*run, whose, *of) == (look.at, place, life));
+    ensure(holds, || {
+        format!("{place} works without `{lock}`, which {holder:?} holds")
+    })
+}
+
+pub fn freed(look: &Look<'_>) -> Result<(), String> {
+    if !matches!(look.seen, Seen::Over) {
+        return Ok(());
+    }
+    let held = look
+        .world
+        .locks
+        .iter()
+        .find(|(_, (run, _, life))| *run == look.at && *life == look.run().lives);
+    ensure(held.is_none(), || format!("it is over and holds {held:?}"))?;
+    let state = look
+        .engine()
+        .map(|engine| serde_json::to_value(engine.machine.state()));
+    let state = state.and_then(Result::ok).unwrap_or_default();
+    for field in [
+        "locking",
+        "locked",
+        "returning",
+        "queue",
+        "roomless",
+        "due",
+        "live",
+        "resting",
+    ] {
+        let left = state[field].as_array().is_some_and(|list| !list.is_empty());
+        ensure(!left, || {
+            format!("it is over, and `{field}` is {}", state[field])
+        })?;
+    }
+    let mut processes = look.run().processes.iter();
+    let left = processes.find(|(_, process)| process.state == Life::Alive);
+    ensure(left.is_none(), || {
+        format!("it is over, and a process lives: {left:?}")
+    })
+}
+
+pub fn remembered(look: &Look<'_>) -> Result<(), String> {
+    let Seen::Act(Effect::Remember { place, outputs, .. }) = look.seen else {
+        return Ok(());
+    };
+    let book = look.durable().book(place);
+    let end = book.ended.as_ref();
+    let good = end.is_some_and(|end| end.state == StepState::Succeeded);
+    ensure(good && !book.cached && !book.kept, || {
+        format!("{place} gives {outputs:?} as {book:?}")
+    })
+}

@@ -1,0 +1,235 @@
+//! What a list of events says about a run, kept apart from the machine that made them.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use wf::machine::{Attempt, Event, Fact, Phase, Place, Standing, StepState};
+use wf::model::{Object, Plan, Step, Work};
+use wf::name::Name;
+use wf::time::Moment;
+
+/// What is known about a run.
+#[derive(Clone, Debug, Default)]
+pub struct Ledger {
+    pub places: BTreeMap<Place, Book>,
+    /// How many items a repeated step has.
+    pub items: BTreeMap<Name, u32>,
+    /// Items, by step and key, whose results were taken over.
+    pub kept: BTreeSet<(Name, String)>,
+    pub begun: bool,
+    pub phase: Phase,
+    pub stopping: bool,
+    /// Whether the run was told to end, and whether at once.
+    pub cancelled: Option<bool>,
+    pub timed_out: bool,
+    /// The first step whose failure counts.
+    pub failed: Option<Name>,
+    /// Whether the plan's own criteria held.
+    pub judged: Option<bool>,
+    pub last: Option<Moment>,
+    /// The end of the run, as it was told.
+    pub over: Option<Fact>,
+}
+
+/// What is known about a place.
+#[derive(Clone, Debug, Default)]
+pub struct Book {
+    /// The number of the last attempt.
+    pub attempts: u32,
+    /// The attempt under way; 0 is a result of the cache.
+    pub live: Option<u32>,
+    pub checking: bool,
+    /// The next attempt, and when it may begin.
+    pub due: Option<(u32, Moment)>,
+    /// How many attempts were interrupted.
+    pub interrupted: u32,
+    /// The verdicts on the last attempt: passed, not passed.
+    pub verdicts: (usize, usize),
+    pub ended: Option<End>,
+    /// Whether it was said that it waits for its lock, since its last attempt began.
+    pub awaits: bool,
+    pub cached: bool,
+    pub kept: bool,
+}
+
+/// How a place ended.
+#[derive(Clone, Debug, PartialEq)]
+pub struct End {
+    pub state: StepState,
+    pub standing: Standing,
+    pub tolerated: bool,
+    pub outputs: Object,
+}
+
+impl Ledger {
+    /// What a list of events says.
+    pub fn of<'a>(events: impl IntoIterator<Item = &'a Event>) -> Self {
+        let mut ledger = Self::default();
+        events.into_iter().for_each(|event| ledger.take(event));
+        ledger
+    }
+
+    /// What is known about a place.
+    pub fn book(&self, place: &Place) -> Book {
+        self.places.get(place).cloned().unwrap_or_default()
+    }
+
+    /// How a place ended.
+    pub fn end(&self, place: &Place) -> Option<&End> {
+        self.places.get(place)?.ended.as_ref()
+    }
+
+    /// Whether a place, or the step it belongs to, has ended.
+    pub fn is_over(&self, place: &Place) -> bool {
+        self.end(place).is_some() || self.end(&Place::of(&place.step)).is_some()
+    }
+
+    /// Whether the run was told to end or took too long.
+    pub fn ending(&self) -> bool {
+        self.cancelled.is_some() || self.timed_out
+    }
+
+    /// How many attempts take up room.
+    pub fn busy(&self, plan: &Plan) -> usize {
+        let roomy = |(place, book): &(&Place, &Book)| {
+            book.live
+                .is_some_and(|live| live == 0 || takes_room(step_of(plan, place)))
+        };
+        self.places.iter().filter(roomy).count()
+    }
+
+    /// Takes one more event into account.
+    pub fn take(&mut self, event: &Event) {
+        self.last = Some(event.at);
+        match &event.fact {
+            Fact::RunStarted { .. } => self.begun = true,
+            Fact::StepKept {
+                step,
+                outputs,
+                standing,
+                ..
+            } => {
+                let book = self.at(&Place::of(step));
+                book.kept = true;
+                book.ended = Some(End {
+                    state: StepState::Succeeded,
+                    standing: *standing,
+                    tolerated: false,
+                    outputs: outputs.clone(),
+                });
+            }
+            Fact::ItemKept { step, key, .. } => drop(self.kept.insert((step.clone(), key.clone()))),
+            Fact::StepExpanded { step, items } => {
+                let count = u32::try_from(items.len()).expect("lists are short");
+                self.items.insert(step.clone(), count);
+                for (item, known) in (0..).zip(items) {
+                    let kept = self.kept.contains(&(step.clone(), known.key.clone()));
+                    self.at(&Place {
+                        step: step.clone(),
+                        item: Some(item),
+                    })
+                    .kept = kept;
+                }
+            }
+            Fact::CriterionJudged {
+                attempt: None,
+                verdict,
+            } => {
+                self.judged = Some(self.judged.unwrap_or(true) && verdict.passed());
+            }
+            Fact::RunStopping { .. } => self.stopping = true,
+            Fact::CancelRequested { force, .. } => self.cancelled = Some(*force),
+            Fact::RunTimedOut => self.timed_out = true,
+            Fact::PhaseEntered { phase } => self.phase = *phase,
+            Fact::RunEnded { .. } => self.over = Some(event.fact.clone()),
+            of_a_place => self.take_of_place(of_a_place),
+        }
+    }
+
+    fn take_of_place(&mut self, fact: &Fact) {
+        match fact {
+            Fact::LockAwaited { place, .. } => self.at(place).awaits = true,
+            Fact::CacheHit { place, .. } => {
+                let book = self.at(place);
+                (book.live, book.checking, book.cached) = (Some(0), true, true);
+            }
+            Fact::AttemptStarted(Attempt { place, attempt }) => {
+                let book = self.at(place);
+                (book.live, book.attempts) = (Some(*attempt), *attempt);
+                (book.due, book.verdicts, book.checking) = (None, (0, 0), false);
+                (book.awaits, book.cached) = (false, false);
+            }
+            Fact::AttemptEnded { attempt, how, .. } => {
+                let book = self.at(&attempt.place);
+                book.checking = how.is_success();
+                if !book.checking {
+                    book.live = None;
+                }
+                book.interrupted += u32::from(*how == wf::machine::Exit::Interrupted);
+            }
+            Fact::CriterionJudged {
+                attempt: Some(attempt),
+                verdict,
+            } => {
+                let book = self.at(&attempt.place);
+                let passed = usize::from(verdict.passed());
+                book.verdicts = (book.verdicts.0 + passed, book.verdicts.1 + 1 - passed);
+            }
+            Fact::RetryScheduled { attempt, due, .. } => {
+                let book = self.at(&attempt.place);
+                (book.live, book.due) = (None, Some((attempt.attempt, *due)));
+            }
+            Fact::StepEnded {
+                place,
+                state,
+                standing,
+                tolerated,
+                outputs,
+                ..
+            } => {
+                let end = End {
+                    state: *state,
+                    standing: *standing,
+                    tolerated: *tolerated,
+                    outputs: outputs.clone(),
+                };
+                let book = self.at(place);
+                (book.live, book.due, book.ended) = (None, None, Some(end));
+                let counts = place.item.is_none() && *state == StepState::Failed && !tolerated;
+                if counts && self.failed.is_none() {
+                    self.failed = Some(place.step.clone());
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn at(&mut self, place: &Place) -> &mut Book {
+        self.places.entry(place.clone()).or_default()
+    }
+}
+
+/// The step of a place.
+pub fn step_of<'a>(plan: &'a Plan, place: &Place) -> &'a Step {
+    plan.step(
+        plan.find(place.step.as_str())
+            .expect("the place is of this plan"),
+    )
+}
+
+/// Whether the step of a place is one of the `finally` steps.
+pub fn is_finally(plan: &Plan, place: &Place) -> bool {
+    plan.is_finally(
+        plan.find(place.step.as_str())
+            .expect("the place is of this plan"),
+    )
+}
+
+/// Whether a step decides for itself, when others fail.
+pub fn asks_status(step: &Step) -> bool {
+    step.when.as_ref().is_some_and(wf::expr::Expr::asks_status)
+}
+
+/// Whether the work of a step takes up room.
+pub fn takes_room(step: &Step) -> bool {
+    !matches!(step.work, Work::Wait(_))
+}

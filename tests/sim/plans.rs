@@ -1,0 +1,303 @@
+//! Plans from a seed.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use wf::expr::{Expr, Template};
+use wf::model::{
+    Cache, Check, Class, Expect, Fan, OnError, OnFailure, Output, Parts, Plan, PlanOutput, Policy,
+    Retry, Schema, Step, StepIx, Uses, Wait, Work,
+};
+use wf::name::{Name, PlanId};
+use wf::source::Span;
+use wf::time::Moment;
+
+use super::dice::Dice;
+
+/// The named locks that the runs of a world share.
+const LOCKS: [&str; 2] = ["left", "right"];
+
+/// A plan, and whether how it ends depends on nothing but the fates of its attempts.
+pub struct Drawn {
+    pub plan: Arc<Plan>,
+    pub steady: bool,
+}
+
+/// A random plan of at most `most` main steps.
+pub fn draw(dice: &mut Dice, most: usize, from: i64) -> Drawn {
+    let steady = dice.one_in(2);
+    let main = 1 + dice.below(most);
+    let last = dice.below(most.min(3));
+    let needs = needs(dice, main);
+    let mut steps: Vec<Step> = Vec::new();
+    for at in 0..main + last {
+        let id = if at < main {
+            format!("s{at}")
+        } else {
+            format!("f{}", at - main)
+        };
+        let mut step = Step::new(name(&id), Work::Exec(vec![Template::literal("true")]));
+        step.depends_on = needs.get(at).cloned().unwrap_or_default();
+        decorate(&mut step, dice);
+        work(&mut step, dice, from);
+        condition(&mut step, &steps, dice, steady);
+        // Whether an instant comes before the end of a timeout depends on when the wait begins.
+        if steady && matches!(step.work, Work::Wait(Wait::Until(_))) {
+            step.timeout = None;
+        }
+        steps.push(step);
+    }
+    let on_failure = [OnFailure::Stop, OnFailure::Cancel, OnFailure::Continue];
+    let on_failure = if steady {
+        OnFailure::Continue
+    } else {
+        *dice.pick(&on_failure)
+    };
+    let policy = Policy {
+        max_parallel: 1 + dice.up_to(3),
+        on_failure,
+        grace: Duration::ZERO,
+    };
+    let outputs = plan_outputs(&steps, dice);
+    let id = PlanId::parse("p").expect("a name");
+    let limited = !steady && dice.one_in(4);
+    let parts = Parts {
+        verify: if dice.one_in(3) {
+            checks(dice)
+        } else {
+            Vec::new()
+        },
+        outputs,
+        timeout: limited.then(|| seconds(dice, 20)),
+        ..Parts::new(id, steps, main, policy)
+    };
+    Drawn {
+        plan: Plan::new(parts).expect("it is drawn to be a plan"),
+        steady,
+    }
+}
+
+/// What each main step depends on: a chain, a fan, layers, or whatever comes.
+fn needs(dice: &mut Dice, main: usize) -> Vec<Vec<StepIx>> {
+    let shape = dice.below(4);
+    let width = 1 + dice.below(3);
+    let ix = |at: usize| StepIx(u32::try_from(at).expect("plans are small"));
+    let mut all = Vec::new();
+    for at in 0..main {
+        let mut needs: Vec<usize> = match shape {
+            _ if at == 0 => Vec::new(),
+            0 => vec![at - 1],
+            1 if at + 1 == main => (1..at).collect(),
+            1 => vec![0],
+            2 if at < width => Vec::new(),
+            2 => (0..1 + dice.below(2))
+                .map(|_| (at / width - 1) * width + dice.below(width))
+                .collect(),
+            _ => (0..dice.below(3)).map(|_| dice.below(at)).collect(),
+        };
+        needs.sort_unstable();
+        needs.dedup();
+        all.push(needs.into_iter().map(ix).collect());
+    }
+    all
+}
+
+fn decorate(step: &mut Step, dice: &mut Dice) {
+    if dice.one_in(3) {
+        step.verify = checks(dice);
+    }
+    if dice.one_in(2) {
+        let classes = [Class::Logical, Class::Environmental, Class::Interrupted];
+        let on = classes.into_iter().filter(|_| !dice.one_in(4)).collect();
+        let max = 1 + dice.up_to(2);
+        let jitter = if dice.one_in(3) { 0.5 } else { 0.0 };
+        let backoff = seconds(dice, 4);
+        step.retry = Retry {
+            max,
+            backoff,
+            on,
+            jitter,
+            ..Retry::default()
+        };
+    }
+    if dice.one_in(3) {
+        let lock = *dice.pick(&LOCKS);
+        step.concurrency = Some(lock.into());
+    }
+    if dice.one_in(6) {
+        step.on_error = OnError::Continue;
+    }
+    if dice.one_in(2) {
+        step.outputs.push(Output {
+            name: name("n"),
+            schema: schema("integer"),
+        });
+    }
+    if dice.one_in(3) {
+        step.outputs.push(Output {
+            name: name("list"),
+            schema: schema("any"),
+        });
+    }
+    step.queue_timeout = dice.one_in(5).then(|| seconds(dice, 8));
+    step.timeout = dice.one_in(5).then(|| seconds(dice, 5));
+    step.idempotent = dice.one_in(4);
+}
+
+/// What a step does, and over what it is repeated.
+fn work(step: &mut Step, dice: &mut Dice, from: i64) {
+    let later = Moment::from_millis(from + i64::from(dice.up_to(8000)));
+    match dice.below(12) {
+        0 => step.work = Work::Wait(Wait::For(seconds(dice, 6))),
+        1 => step.work = Work::Wait(Wait::Until(later)),
+        2 => step.work = Work::Wait(Wait::File(Template::literal("flag"))),
+        3 => step.work = Work::Uses(Box::new(nested())),
+        4 | 5 => {
+            step.cache = Some(Cache {
+                inputs: Vec::new(),
+                outputs: Vec::new(),
+            })
+        }
+        _ => {}
+    }
+    if matches!(step.work, Work::Wait(_)) {
+        step.outputs.clear();
+    }
+    if dice.one_in(4) {
+        let count = dice.up_to(4);
+        step.fan = Fan::List((0..count).map(|n| json!(n % 3)).collect());
+    } else if dice.one_in(10) {
+        let row = |n: u32| json!({ "os": n / 2, "arch": n % 2 }).as_object().cloned();
+        step.fan = Fan::Matrix((0..4).filter_map(row).collect());
+    }
+    if !matches!(step.fan, Fan::Once) {
+        step.max_parallel = dice.one_in(2).then(|| 1 + dice.up_to(1));
+    }
+}
+
+fn nested() -> Uses {
+    let steps = vec![Step::new(
+        name("inner"),
+        Work::Exec(vec![Template::literal("true")]),
+    )];
+    let policy = Policy {
+        max_parallel: 1,
+        on_failure: OnFailure::Stop,
+        grace: Duration::ZERO,
+    };
+    let parts = Parts::new(PlanId::parse("inner").expect("a name"), steps, 1, policy);
+    let plan = Plan::new(parts).expect("it is a plan");
+    Uses {
+        plan,
+        path: "inner.md".into(),
+        with: Vec::new(),
+    }
+}
+
+/// Lets a step ask: whether to run, over what to be repeated, what to be given.
+fn condition(step: &mut Step, before: &[Step], dice: &mut Dice, steady: bool) {
+    let needed: Vec<&Step> = step.depends_on.iter().map(|ix| &before[ix.at()]).collect();
+    let first = needed.first().map(|step| step.id.as_str().to_owned());
+    let gives = |output: &str| {
+        let has = |step: &&&Step| step.outputs.iter().any(|o| o.name.as_str() == output);
+        needed.iter().find(has).map(|step| step.id.to_string())
+    };
+    if let (Some(from), true) = (gives("list"), dice.one_in(2)) {
+        step.fan = Fan::Each(expr(&format!("steps.{from}.outputs.list")));
+    }
+    if let (Some(from), Work::Exec(words), true) = (gives("n"), &mut step.work, dice.one_in(2)) {
+        words.push(template(&format!("{{{{ steps.{from}.outputs.n }}}}")));
+    }
+    let of_all = ["failed()", "succeeded()", "cancelled()", "always()"];
+    let of_one = ["failed", "succeeded", "skipped", "cancelled"];
+    step.when = match (dice.below(8), first) {
+        (0, _) if !steady => Some(expr(*dice.pick(&of_all))),
+        (0, _) => Some(expr("always()")),
+        (1, Some(first)) => Some(expr(&format!("{}('{first}')", dice.pick(&of_one)))),
+        (2, _) => Some(expr(*dice.pick(&["params.go", "params.stay"]))),
+        (3, _) => gives("n").map(|from| expr(&format!("steps.{from}.outputs.n > 1"))),
+        _ => None,
+    };
+}
+
+fn plan_outputs(steps: &[Step], dice: &mut Dice) -> Vec<PlanOutput> {
+    let given = steps
+        .iter()
+        .find(|step| step.outputs.iter().any(|o| o.name.as_str() == "n"));
+    let value = match given {
+        Some(step) if dice.one_in(4) => template(&format!("{{{{ steps.{}.outputs.n }}}}", step.id)),
+        _ => Template::of_value(json!(7)),
+    };
+    let output = PlanOutput {
+        name: name("result"),
+        schema: schema("any"),
+        value,
+    };
+    if dice.one_in(3) {
+        vec![output]
+    } else {
+        Vec::new()
+    }
+}
+
+fn checks(dice: &mut Dice) -> Vec<Check> {
+    let check = |id| Check {
+        name: name(id),
+        probe: None,
+        expect: Expect::default(),
+        env: Vec::new(),
+        cwd: None,
+        timeout: Duration::from_secs(1),
+    };
+    ["good", "sound"]
+        .into_iter()
+        .take(1 + dice.below(2))
+        .map(check)
+        .collect()
+}
+
+fn seconds(dice: &mut Dice, most: u32) -> Duration {
+    Duration::from_millis(u64::from(dice.up_to(most * 10)) * 100)
+}
+
+fn name(text: &str) -> Name {
+    Name::parse(text).expect("a name")
+}
+
+thread_local! {
+    static EXPRESSIONS: RefCell<BTreeMap<String, Expr>> = const { RefCell::new(BTreeMap::new()) };
+    static TEMPLATES: RefCell<BTreeMap<String, Template>> = const { RefCell::new(BTreeMap::new()) };
+    static SCHEMAS: RefCell<BTreeMap<String, Schema>> = const { RefCell::new(BTreeMap::new()) };
+}
+
+/// Makes each text into a value once: making them is most of what a small plan costs.
+fn once<T: Clone>(known: &RefCell<BTreeMap<String, T>>, text: &str, make: impl Fn() -> T) -> T {
+    if let Some(made) = known.borrow().get(text) {
+        return made.clone();
+    }
+    let made = make();
+    known.borrow_mut().insert(text.to_owned(), made.clone());
+    made
+}
+
+fn expr(text: &str) -> Expr {
+    let make = || Expr::parse(text, Span::new(0, text.len())).expect("an expression");
+    EXPRESSIONS.with(|known| once(known, text, make))
+}
+
+fn template(text: &str) -> Template {
+    let make = || Template::parse(text, Span::new(0, text.len())).expect("a template");
+    TEMPLATES.with(|known| once(known, text, make))
+}
+
+fn schema(kind: &str) -> Schema {
+    let text: Value = if kind == "any" {
+        json!({})
+    } else {
+        json!({ "type": kind })
+    };
+    SCHEMAS.with(|known| once(known, kind, || Schema::new(text.clone()).expect("a schema")))
+}

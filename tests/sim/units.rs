@@ -1,0 +1,290 @@
+//! What the world does with effects: work, checks, locks, looks.
+
+use wf::machine::{Attempt, Effect, Ended, Exit, Happening, Place, Ruling};
+use wf::model::{Object, Wait, Work};
+
+use super::coverage;
+use super::engine::Job;
+use super::fates::{Fate, verdict};
+use super::faults::Fault;
+use super::ledger::step_of;
+use super::look::{Broken, Seen};
+use super::world::{Life, Process, World, text};
+
+impl World {
+    /// Carries out the effects of a turn, unless the engine dies in between.
+    pub fn carry_out_all(&mut self, at: usize, effects: Vec<Effect>) -> Result<(), Broken> {
+        for effect in effects {
+            let dies = self.faults.has(Fault::Torn) && self.dice.one_in(4 * self.seldom);
+            if dies && self.may_die() {
+                self.kill_engine(at, "between two effects");
+                self.coverage.count("fault", Fault::Torn.name());
+                return Ok(());
+            }
+            self.carry_out(at, effect)?;
+        }
+        Ok(())
+    }
+
+    fn carry_out(&mut self, at: usize, effect: Effect) -> Result<(), Broken> {
+        self.coverage.count("effect", coverage::effect(&effect));
+        self.look(at, Seen::Act(&effect))?;
+        self.say(|| format!("run {at}:   does {}", text(&effect)));
+        let soon = self.now + i64::from(self.dice.up_to(200));
+        let race = self.faults.has(Fault::Race) && self.dice.one_in(4);
+        let engine = self.engine(at);
+        match effect {
+            Effect::Start { attempt, .. } => {
+                engine.spawn(
+                    Job::Work {
+                        attempt,
+                        again: false,
+                    },
+                    soon,
+                );
+            }
+            Effect::Watch { attempt, .. } => engine.spawn(
+                Job::Work {
+                    attempt,
+                    again: true,
+                },
+                soon,
+            ),
+            Effect::Check { attempt, .. } => engine.spawn(Job::Check { attempt }, soon),
+            Effect::Lookup { place, .. } => engine.spawn(Job::Look { place }, soon),
+            Effect::Lock { place, lock } => engine.spawn(Job::Lock { place, lock }, soon),
+            Effect::Unlock { place, lock } => {
+                let waits = Job::Lock {
+                    place: place.clone(),
+                    lock: lock.clone(),
+                };
+                engine.units.retain(|unit| unit.job != waits);
+                engine.spawn(Job::Unlock { place, lock }, soon);
+            }
+            Effect::Wake { timer, at } => engine.timers.push((at, timer)),
+            Effect::Kill { attempt, .. } => {
+                for unit in &mut engine.units {
+                    let hit = match &unit.job {
+                        Job::Work { attempt: works, .. } => Some(works) == attempt.as_ref(),
+                        Job::Check { attempt: checked } => *checked == attempt,
+                        _ => false,
+                    };
+                    if hit && !(race && unit.begun) {
+                        (unit.stop, unit.due) = (true, unit.due.min(soon));
+                    }
+                }
+            }
+            Effect::Remember { .. } | Effect::Finish { .. } => {}
+        }
+        Ok(())
+    }
+
+    /// Lets a unit begin, or come back.
+    pub fn work_on(&mut self, at: usize, number: usize) -> Result<(), Broken> {
+        let unit = &self.engine(at).units[number];
+        let (job, begun, stop) = (unit.job.clone(), unit.begun, unit.stop);
+        let what = match job {
+            Job::Work { attempt, again } if !begun => {
+                return self.begin(at, number, &attempt, again);
+            }
+            Job::Work { attempt, .. } => self.end(at, &attempt, stop),
+            Job::Check { attempt } if !begun && !stop => {
+                let engine = self.engine(at);
+                engine.units[number].begun = true;
+                return match attempt {
+                    Some(Attempt { place, .. }) => self.look(
+                        at,
+                        Seen::Begins {
+                            place: &place,
+                            process: false,
+                        },
+                    ),
+                    None => Ok(()),
+                };
+            }
+            Job::Check { attempt } => self.judged(at, attempt, stop),
+            Job::Look { place } => {
+                let run = &self.runs[at];
+                let found = self.fates.cached(at, &place, step_of(&run.plan, &place));
+                Happening::Looked { place, found }
+            }
+            Job::Lock { place, lock } => {
+                let life = self.engine(at).life;
+                self.locks.insert(lock, (at, place.clone(), life));
+                Happening::Locked { place }
+            }
+            Job::Unlock { place, lock } => {
+                self.engine(at).units.remove(number);
+                self.look(at, Seen::Unlocks { place: &place })?;
+                let life = self.engine(at).life;
+                if self.locks.get(&lock) == Some(&(at, place, life)) {
+                    self.locks.remove(&lock);
+                }
+                return Ok(());
+            }
+        };
+        self.engine(at).units.remove(number);
+        self.feed(at, i64::MIN, what)
+    }
+
+    /// Begins the work of an attempt, or finds out what became of it.
+    fn begin(
+        &mut self,
+        at: usize,
+        number: usize,
+        attempt: &Attempt,
+        again: bool,
+    ) -> Result<(), Broken> {
+        let stop = self.engine(at).units[number].stop;
+        let process = is_process(&step_of(&self.runs[at].plan, &attempt.place).work);
+        let found = self.runs[at]
+            .processes
+            .get(attempt)
+            .filter(|_| again)
+            .cloned();
+        let alive = found
+            .as_ref()
+            .is_some_and(|found| found.state == Life::Alive);
+        let answer = match (found, stop) {
+            (
+                Some(Process {
+                    state: Life::Ended(exit),
+                    fate,
+                    ..
+                }),
+                _,
+            ) => Some(Fate { exit, ..fate }),
+            (
+                Some(Process {
+                    state: Life::Lost, ..
+                }),
+                _,
+            ) => Some(lost()),
+            (Some(_), true) => Some(Fate {
+                exit: Exit::Cancelled,
+                ..lost()
+            }),
+            (Some(_), false) if !self.adopts => Some(lost()),
+            (None, true) => Some(Fate {
+                exit: Exit::Cancelled,
+                ..lost()
+            }),
+            (None, false) if again && process && !self.adopts => Some(lost()),
+            _ => None,
+        };
+        if alive && answer.is_some() {
+            self.kill_process(at, attempt);
+        }
+        if let Some(fate) = answer {
+            if fate.exit == Exit::Interrupted {
+                self.runs[at].steady = false;
+            }
+            self.engine(at).units.remove(number);
+            return self.feed(at, i64::MIN, ended(attempt.clone(), fate));
+        }
+        let kind = match (again, alive) {
+            (false, _) => "started",
+            (true, true) => "adopted",
+            (true, false) => "started by a watch",
+        };
+        self.coverage.count("work", kind);
+        self.look(
+            at,
+            Seen::Begins {
+                place: &attempt.place,
+                process: process && !alive,
+            },
+        )?;
+        if !alive {
+            let step = step_of(&self.runs[at].plan, &attempt.place);
+            let fate = self.fates.work(at, attempt, step);
+            let ends = self.now + fate.millis;
+            let process = Process {
+                state: Life::Alive,
+                fate,
+                ends,
+            };
+            self.runs[at].processes.insert(attempt.clone(), process);
+        }
+        let ends = self.runs[at].processes[attempt].ends;
+        let unit = &mut self.engine(at).units[number];
+        (unit.begun, unit.due) = (true, ends);
+        self.say(|| format!("run {at}:   {attempt} is {kind}"));
+        Ok(())
+    }
+
+    /// Ends the work of an attempt.
+    fn end(&mut self, at: usize, attempt: &Attempt, stop: bool) -> Happening {
+        let process = self.runs[at]
+            .processes
+            .get_mut(attempt)
+            .expect("it was begun");
+        let mut fate = process.fate.clone();
+        if stop {
+            fate.exit = Exit::Cancelled;
+        }
+        process.state = Life::Ended(fate.exit.clone());
+        ended(attempt.clone(), fate)
+    }
+
+    /// Kills a process that is nobody's.
+    fn kill_process(&mut self, at: usize, attempt: &Attempt) {
+        if let Some(process) = self.runs[at].processes.get_mut(attempt) {
+            process.state = Life::Lost;
+        }
+    }
+
+    fn judged(&self, at: usize, attempt: Option<Attempt>, stop: bool) -> Happening {
+        let plan = &self.runs[at].plan;
+        let checks = match &attempt {
+            Some(attempt) => &step_of(plan, &attempt.place).verify,
+            None => &plan.parts().verify,
+        };
+        let verdicts = if stop {
+            checks
+                .iter()
+                .map(|check| verdict(check, Ruling::Error))
+                .collect()
+        } else {
+            self.fates.verdicts(at, attempt.as_ref(), checks)
+        };
+        Happening::Judged { attempt, verdicts }
+    }
+
+    /// Whether a process of a place lives.
+    pub fn lives(&self, at: usize, place: &Place) -> bool {
+        let mut processes = self.runs[at].processes.iter();
+        processes.any(|(attempt, process)| attempt.place == *place && process.state == Life::Alive)
+    }
+}
+
+/// Whether work is a process, which may outlive its engine.
+pub fn is_process(work: &Work) -> bool {
+    !matches!(work, Work::Uses(_) | Work::Wait(Wait::File(_)))
+}
+
+/// How work ends of which nothing is known.
+fn lost() -> Fate {
+    Fate {
+        exit: Exit::Interrupted,
+        outputs: Object::new(),
+        standing: None,
+        millis: 0,
+    }
+}
+
+fn ended(attempt: Attempt, fate: Fate) -> Happening {
+    let outputs = if fate.exit.is_success() {
+        fate.outputs
+    } else {
+        Object::new()
+    };
+    let (exit, standing) = (fate.exit, fate.standing);
+    Happening::Ended(Ended {
+        attempt,
+        exit,
+        outputs,
+        artifacts: Vec::new(),
+        standing,
+    })
+}

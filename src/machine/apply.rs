@@ -21,6 +21,11 @@ impl State {
                 self.keep(plan, step, outputs, *standing);
             }
             Fact::ItemKept { .. } => self.offer(plan, fact),
+            Fact::StepLeft { step, but } => {
+                if let Some(ix) = plan.find(step.as_str()) {
+                    self.left.insert(ix.0, but.clone());
+                }
+            }
             Fact::StepExpanded { step, items } => self.expand(plan, step, items),
             Fact::CriterionJudged { attempt, verdict } => {
                 if attempt.is_none() {
@@ -301,9 +306,16 @@ impl State {
 
     fn enter(&mut self, plan: &Plan, phase: Phase) {
         self.phase = phase;
-        let first = plan.parts().main;
-        if phase == Phase::Finally && first < self.steps.len() {
-            self.due.insert(u32::try_from(first).unwrap_or(u32::MAX));
+        self.next_finally(plan.parts().main);
+    }
+
+    /// Lets the first `finally` step from a place on be considered that was not kept, once their
+    /// time has come.
+    pub(super) fn next_finally(&mut self, from: usize) {
+        let rest = self.steps.iter().skip(from);
+        let open = rest.take_while(|slot| slot.state.is_final()).count() + from;
+        if self.phase == Phase::Finally && open < self.steps.len() {
+            self.due.insert(u32::try_from(open).unwrap_or(u32::MAX));
         }
     }
 }

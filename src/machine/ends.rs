@@ -69,10 +69,8 @@ impl State {
         }
         self.count(step, end);
         if plan.is_finally(crate::model::StepIx(step)) {
-            let next = step + 1;
-            if (next as usize) < self.steps.len() {
-                self.due.insert(next);
-            }
+            self.open_last = self.open_last.saturating_sub(1);
+            self.next_finally(step as usize + 1);
             return;
         }
         self.open = self.open.saturating_sub(1);

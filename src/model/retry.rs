@@ -60,7 +60,8 @@ impl Retry {
         #[expect(clippy::cast_precision_loss, reason = "53 bits of the seed are plenty")]
         let turn = (seed >> 11) as f64 / (1_u64 << 53) as f64;
         let varied = capped * (1.0 + self.jitter.clamp(0.0, 1.0) * (2.0 * turn - 1.0));
-        Duration::try_from_secs_f64(varied).unwrap_or(self.max_delay)
+        let wait = Duration::try_from_secs_f64(varied).unwrap_or(self.max_delay);
+        wait.min(self.max_delay)
     }
 }
 

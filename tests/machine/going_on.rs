@@ -26,7 +26,10 @@ impl Killed {
             plan,
             events: Vec::new(),
         };
-        killed.feed(Happening::Begin { kept: Vec::new() });
+        killed.feed(Happening::Begin {
+            kept: Vec::new(),
+            left: Vec::new(),
+        });
         killed
     }
 

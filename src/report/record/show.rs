@@ -4,6 +4,7 @@ use super::record::{place, took};
 use super::{Life, Record};
 use crate::machine::{Place, StepState};
 use crate::model::Object;
+use crate::name::RunId;
 use crate::report::lines::{INDENT, broken, line, nth, word};
 use crate::report::paint::{DIM, GOOD, NAME, paint};
 use crate::report::{believed, counts, elapsed, first_line, moment, size, state_style};
@@ -52,6 +53,8 @@ fn head(record: &Record) -> String {
     if let Some(earlier) = &run.retry_of {
         field("retry of", earlier.short());
     }
+    let repeats: Vec<&str> = record.repeated_by.iter().map(RunId::short).collect();
+    field("again in", &repeats.join(", "));
     if let Some((above, attempt)) = &run.parent {
         field("part of", &format!("{attempt} of run {}", above.short()));
     }

@@ -20,6 +20,8 @@ pub struct Why<'a> {
     pub place: &'a Place,
     /// What the cache was asked.
     pub cache: Option<&'a CacheStory>,
+    /// Why it ran again, if the run repeats another.
+    pub again: Option<&'a str>,
 }
 
 /// What a place asked the cache, and what it heard.
@@ -85,11 +87,20 @@ fn beginning(of: &Why<'_>, row: &StepRow, step: Option<&Step>) -> Vec<String> {
              did not succeed"
         )];
     }
-    let mut reasons: Vec<String> = step.map(|step| needs(of, step)).unwrap_or_default();
+    let mut reasons: Vec<String> = of.again.map(|why| repeats(of, why)).into_iter().collect();
+    reasons.extend(step.map(|step| needs(of, step)).unwrap_or_default());
     if row.state == StepState::Skipped {
         reasons.push(skip_rule(step));
     }
     reasons
+}
+
+/// Why it ran although the run that this one repeats had run it, or was to run it.
+fn repeats(of: &Why<'_>, why: &str) -> String {
+    match &of.record.run.retry_of {
+        Some(earlier) => format!("it runs again after run {}: {why}", earlier.short()),
+        None => format!("it runs again: {why}"),
+    }
 }
 
 fn needs(of: &Why<'_>, step: &Step) -> Vec<String> {
@@ -283,6 +294,7 @@ mod tests {
             plan: &sample::plan(),
             place: &Place::of(&sample::name(step)),
             cache,
+            again: None,
         });
         assert_eq!(plain(&told), expected);
     }
@@ -347,6 +359,7 @@ fetch · verified
             plan: &sample::plan(),
             place: &Place::of(&sample::name("fetch")),
             cache: Some(&hit()),
+            again: None,
         });
         assert!(plain(&told).contains(expected), "{told}");
     }

@@ -55,10 +55,7 @@ impl ChoiceArgs {
 
 /// The way to a step, with the keys of the items on it.
 fn path(text: &str, mut place: Place<'_>) -> Result<Vec<Spot>, Failure> {
-    let subject: Subject = text.parse().map_err(|error| {
-        let failure = usage(format!("`{text}` names no step"));
-        failure.hint(format!("{error}"))
-    })?;
+    let subject: Subject = text.parse().map_err(|error| usage(format!("{error}")))?;
     if subject.attempt.is_some() {
         return Err(usage(format!("`{text}` names an attempt; name the step")));
     }

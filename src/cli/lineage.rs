@@ -8,19 +8,13 @@ use crate::name::{RunId, Subject};
 use crate::repeat::{Ask, Choice, Past};
 use crate::store::{Reader, RunRow};
 
-/// The key in a run's configuration under which its choice stands.
-pub const CHOICE: &str = "retry";
-
 /// What a run repeats and takes over, by the plan that it was recorded with. `None` if it repeats
 /// none.
 pub fn past(reader: &Reader, row: &RunRow, now: &Arc<Plan>) -> Result<Option<Past>, Failure> {
     let Some(old) = &row.retry_of else {
         return Ok(None);
     };
-    let choice = reader.config(&row.id)?.get(CHOICE).cloned();
-    let choice: Choice = choice
-        .and_then(|choice| serde_json::from_value(choice).ok())
-        .unwrap_or_default();
+    let choice = Choice::recorded(&reader.config(&row.id)?);
     let ask = Ask {
         run: Some(old.clone()),
         before: load::before(reader, old)?,

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use super::{Exit, Failure};
 use crate::expr::Expr;
 use crate::name::RunId;
-use crate::repeat::{Again, Fate, Past};
+use crate::repeat::{Again, Fate, Past, Reason};
 use crate::report::plural;
 use crate::store::{Reader, StoreError};
 
@@ -22,12 +22,17 @@ pub struct Outlook {
     roots: Vec<String>,
     after: usize,
     left: usize,
+    /// Whether the plan has criteria of its own.
+    checks: bool,
 }
 
 impl Outlook {
     /// Looks at everything that is known before the run begins.
     pub fn of(reader: &Reader, past: &Past) -> Result<Self, StoreError> {
-        let mut outlook = Self::default();
+        let mut outlook = Self {
+            checks: !past.plan().parts().verify.is_empty(),
+            ..Self::default()
+        };
         outlook.look(reader, past, "")?;
         Ok(outlook)
     }
@@ -41,7 +46,9 @@ impl Outlook {
         );
         let again = self.roots.len() + self.after;
         let named: Vec<&str> = self.roots.iter().take(NAMED).map(String::as_str).collect();
-        if again == 0 {
+        if again == 0 && self.checks {
+            text.push_str(" · runs only the plan's checks again");
+        } else if again == 0 {
             text.push_str(" · runs no step again");
         } else if named.is_empty() {
             let _ = write!(text, " · runs again: {}", plural(self.after, "step"));
@@ -114,8 +121,9 @@ impl Outlook {
                 && nested.run().is_some()
             {
                 self.look(reader, &nested, &format!("{named}/"))?;
-            } else if let (Some(_), true) = (&key, again.why.is_own()) {
+            } else if key.is_some() && !again.kept.is_empty() {
                 self.tell(&named, "runs again", "");
+                self.roots.push(named);
             }
         }
         if self.roots.len() > before {
@@ -123,7 +131,7 @@ impl Outlook {
         }
         if again.why.is_own() {
             self.roots.push(name.to_owned());
-        } else {
+        } else if again.why != Reason::Finally {
             self.after += 1;
         }
         Ok(())

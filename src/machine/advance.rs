@@ -11,7 +11,7 @@ use crate::model::{Class, Object, OnFailure, StepIx, Wait, Work};
 use crate::time::Moment;
 
 /// Why something did not run that somebody chose to leave out.
-pub(super) const NOT_CHOSEN: &str = "not chosen";
+pub const NOT_CHOSEN: &str = "not chosen";
 
 impl Machine {
     /// Goes on until nothing more follows without an input.

@@ -28,6 +28,7 @@ mod sweep;
 mod turn;
 mod unfold;
 
+pub use advance::NOT_CHOSEN;
 pub use effect::{Effect, Timer};
 pub use event::{Event, Fact, Item, Phase, Standing, StepState, Tally, WHY_LIMIT};
 pub use input::{

@@ -1,6 +1,7 @@
 use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
 
 use crate::name::{Name, Spot};
 
@@ -25,10 +26,23 @@ pub struct Choice {
     pub downstream: Vec<Vec<Spot>>,
 }
 
+/// The key in the configuration of a run under which its choice is recorded.
+const KEY: &str = "retry";
+
 impl Choice {
-    /// Whether nothing was chosen: what did not succeed runs again.
-    pub fn is_empty(&self) -> bool {
-        *self == Self::default()
+    /// What the configuration of a run records of it; nothing if nothing was chosen.
+    pub fn record(&self) -> Value {
+        if *self == Self::default() {
+            Value::Null
+        } else {
+            json!({ KEY: self })
+        }
+    }
+
+    /// What the configuration of a run recorded.
+    pub fn recorded(config: &Value) -> Self {
+        let choice = config.get(KEY).cloned().map(serde_json::from_value);
+        choice.and_then(Result::ok).unwrap_or_default()
     }
 
     /// Whether a step was chosen as a whole.

@@ -3,7 +3,6 @@
 use std::collections::BTreeSet;
 
 use super::meaning::{Same, compare};
-use super::past::went_on;
 use super::reads::{Reading, Reads};
 use super::rows::Rows;
 use super::{Again, Choice, Fate, Reason};
@@ -11,12 +10,17 @@ use crate::expr::{Expr, Ref, StatusTest};
 use crate::machine::StepState;
 use crate::model::{Fan, Plan, Step, StepIx, Work};
 use crate::name::Name;
+use crate::store::StepRow;
 
 /// What is decided by.
 pub(super) struct Scene<'a> {
     pub(super) before: Option<&'a Plan>,
     pub(super) now: &'a Plan,
     pub(super) choice: &'a Choice,
+    /// Whether the repeated run left something out by choice: what it skipped is not done.
+    pub(super) narrow: bool,
+    /// The steps and items inside of which it left something out.
+    pub(super) partial: &'a BTreeSet<(Name, Option<String>)>,
     /// The parameters that have other values now.
     pub(super) changed: &'a BTreeSet<Name>,
     pub(super) rows: &'a Rows,
@@ -30,7 +34,6 @@ pub(super) fn fates(scene: &Scene<'_>) -> Vec<Fate> {
         scene,
         main_good: scene.main_good(),
         forced: scene.forced(),
-        unread: scene.unread(),
         fates: vec![Fate::Settled; scene.now.steps().len()],
     };
     for ix in scene.now.order() {
@@ -49,9 +52,19 @@ impl Scene<'_> {
             let mut main = before.steps().iter().take(before.parts().main);
             main.all(|step| {
                 let row = self.rows.step(&step.id);
-                row.is_some_and(|row| went_on(row.state, row.tolerated))
+                row.is_some_and(|row| self.went_on(row))
             })
         })
+    }
+
+    /// Whether a recorded step let its run go on, by the rules and not by choice.
+    fn went_on(&self, row: &StepRow) -> bool {
+        match row.state {
+            StepState::Succeeded => true,
+            StepState::Skipped => !self.narrow,
+            StepState::Failed => row.tolerated,
+            _ => false,
+        }
     }
 
     /// The steps that run again because what they depend on was chosen with all that follows it;
@@ -72,27 +85,12 @@ impl Scene<'_> {
         }
         forced
     }
-
-    /// The changed parameters that nothing in the plan names: whoever reads them does so unseen.
-    fn unread(&self) -> BTreeSet<&Name> {
-        if self.changed.is_empty() {
-            return BTreeSet::new();
-        }
-        let steps = self.now.steps().iter();
-        let mut all: Vec<Reads<'_>> = steps
-            .map(|step| Reads::of_step(self.now, step, true))
-            .collect();
-        all.push(Reads::of_whole(self.now));
-        let named = |name: &Name| all.iter().any(|reads| reads.reading(name) == Reading::Yes);
-        self.changed.iter().filter(|name| !named(name)).collect()
-    }
 }
 
 struct Decision<'a> {
     scene: &'a Scene<'a>,
     main_good: bool,
     forced: Vec<Option<StepIx>>,
-    unread: BTreeSet<&'a Name>,
     fates: Vec<Fate>,
 }
 
@@ -159,6 +157,15 @@ impl Decision<'_> {
         let row = self.scene.rows.step(&step.id);
         match row.map(|row| row.state) {
             Some(StepState::Succeeded) if asks && !settled => Some(Reason::Asks),
+            Some(StepState::Succeeded)
+                if self
+                    .scene
+                    .partial
+                    .iter()
+                    .any(|(partial, _)| *partial == step.id) =>
+            {
+                Some(Reason::Inside)
+            }
             Some(StepState::Succeeded) => None,
             Some(StepState::Skipped) if settled && !choice.narrow => None,
             state => Some(Reason::Ended(state)),
@@ -204,7 +211,11 @@ impl Decision<'_> {
         let keys = good.filter_map(|row| row.item_key.clone());
         keys.filter(|key| {
             let through = through.contains(&None) || through.contains(&Some(key.as_str()));
-            !through && !whole.contains(key.as_str())
+            let partial = self
+                .scene
+                .partial
+                .contains(&(step.id.clone(), Some(key.clone())));
+            !through && !partial && !whole.contains(key.as_str())
         })
         .collect()
     }
@@ -225,13 +236,11 @@ impl Decision<'_> {
     /// Why a parameter that changed makes a step run again; without `list`, one of its items.
     fn param(&self, step: &Step, list: bool) -> Option<Reason> {
         let reads = Reads::of_step(self.scene.now, step, list);
-        let process = matches!(step.work, Work::Run(_) | Work::Exec(_));
         let mut maybe = None;
         for name in self.scene.changed {
             match reads.reading(name) {
                 Reading::Yes => return Some(Reason::Param(name.clone())),
                 Reading::Maybe => maybe = Some(name),
-                Reading::No if process && self.unread.contains(name) => maybe = Some(name),
                 Reading::No => {}
             }
         }

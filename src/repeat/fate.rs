@@ -57,7 +57,7 @@ pub enum Reason {
 impl Reason {
     /// Whether it lies in the step itself, not in what it comes after.
     pub fn is_own(&self) -> bool {
-        !matches!(self, Self::After(_) | Self::Finally | Self::Asks)
+        !matches!(self, Self::After(_) | Self::Finally)
     }
 }
 

@@ -6,7 +6,7 @@ use super::meaning::same_whole;
 use super::reads::{Reading, Reads};
 use super::rows::{Rows, nested_run, taken_over};
 use super::{Again, Choice, Fate, decide};
-use crate::machine::{Kept, Left, StepState};
+use crate::machine::{Kept, Left};
 use crate::model::{Object, Plan, Uses, Work};
 use crate::name::{Name, RunId};
 use crate::store::{Reader, RunRow, RunState, StoreError};
@@ -18,6 +18,7 @@ pub struct Past {
     before: Option<Arc<Plan>>,
     now: Arc<Plan>,
     choice: Choice,
+    earlier: Choice,
     changed: BTreeSet<Name>,
     rows: Rows,
     succeeded: bool,
@@ -47,7 +48,11 @@ enum Given<'a> {
 impl Past {
     /// Looks at a run that is repeated with these parameters.
     pub fn of(reader: &Reader, ask: Ask, params: &Object) -> Result<Self, StoreError> {
-        Self::look(reader, ask, &Given::Values(params))
+        let earlier = match &ask.run {
+            Some(run) => recorded_choice(reader, run)?,
+            None => Choice::default(),
+        };
+        Self::look(reader, ask, earlier, &Given::Values(params))
     }
 
     /// Looks at the run that was nested in a step, or in an item of it, and that is repeated with
@@ -80,10 +85,16 @@ impl Past {
             now: uses.plan.clone(),
             choice,
         };
-        Self::look(reader, ask, &given).map(Some)
+        let earlier = self.earlier.inside(step, key);
+        Self::look(reader, ask, earlier, &given).map(Some)
     }
 
-    fn look(reader: &Reader, ask: Ask, given: &Given<'_>) -> Result<Self, StoreError> {
+    fn look(
+        reader: &Reader,
+        ask: Ask,
+        earlier: Choice,
+        given: &Given<'_>,
+    ) -> Result<Self, StoreError> {
         let Ask {
             run,
             before,
@@ -101,10 +112,16 @@ impl Past {
             (Given::Unknown(names), _) => names.clone(),
             (_, None) => BTreeSet::new(),
         };
+        let partial = match &row {
+            Some(row) if earlier.narrow => rows.partial(reader, &row.id, &earlier)?,
+            _ => BTreeSet::new(),
+        };
         let fates = decide::fates(&Scene {
             before: before.as_deref(),
             now: &now,
             choice: &choice,
+            narrow: earlier.narrow,
+            partial: &partial,
             changed: &changed,
             rows: &rows,
             good: row
@@ -117,6 +134,7 @@ impl Past {
             before,
             now,
             choice,
+            earlier,
             changed,
             rows,
             succeeded: row.is_some_and(|row| succeeded(&row)),
@@ -241,6 +259,15 @@ impl Past {
     }
 }
 
+/// What was chosen when a run began, if it repeats another and is still known.
+fn recorded_choice(reader: &Reader, run: &RunId) -> Result<Choice, StoreError> {
+    match reader.config(run) {
+        Ok(config) => Ok(Choice::recorded(&config)),
+        Err(StoreError::UnknownRun(_)) => Ok(Choice::default()),
+        Err(error) => Err(error),
+    }
+}
+
 /// A run, unless it was forgotten.
 fn known(reader: &Reader, run: &RunId) -> Result<Option<RunRow>, StoreError> {
     match reader.run(run) {
@@ -271,13 +298,4 @@ fn was_good(row: &RunRow, before: &Plan) -> bool {
     };
     let cancelled = row.state == RunState::Ended(crate::machine::Outcome::Cancelled);
     succeeded(row) || !cancelled && row.failed.as_ref().is_some_and(last)
-}
-
-/// Whether a recorded state lets a run go on.
-pub(super) fn went_on(state: StepState, tolerated: bool) -> bool {
-    match state {
-        StepState::Succeeded | StepState::Skipped => true,
-        StepState::Failed => tolerated,
-        _ => false,
-    }
 }

@@ -52,15 +52,6 @@ impl<'a> Reads<'a> {
         reads
     }
 
-    /// Of a plan's own criteria and outputs.
-    pub(super) fn of_whole(plan: &'a Plan) -> Self {
-        let mut reads = Self::default();
-        reads.checks(&plan.parts().verify);
-        let outputs = plan.parts().outputs.iter();
-        reads.templates(outputs.map(|output| &output.value));
-        reads
-    }
-
     /// Of a template.
     pub(super) fn of_template(template: &'a Template) -> Self {
         let mut reads = Self::default();

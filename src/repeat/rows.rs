@@ -1,9 +1,10 @@
 //! What the record of a repeated run says of its steps. What that run took over itself is told
 //! by the run that did the work.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use crate::machine::{Kept, Place, StepState};
+use super::Choice;
+use crate::machine::{Kept, NOT_CHOSEN, Place, StepState};
 use crate::name::{Name, RunId};
 use crate::store::{Reader, StepRow, StoreError};
 
@@ -66,10 +67,43 @@ impl Rows {
             .is_some_and(|row| row.state == StepState::Succeeded)
     }
 
+    /// The steps and items that went by a choice inside of which something was left out.
+    pub(super) fn partial(
+        &self,
+        reader: &Reader,
+        run: &RunId,
+        choice: &Choice,
+    ) -> Result<BTreeSet<(Name, Option<String>)>, StoreError> {
+        let mut partial = BTreeSet::new();
+        let rows = self.steps.values().chain(self.items.values().flatten());
+        for row in rows.filter(|row| !choice.through(&row.step).is_empty()) {
+            let key = row.item_key.clone();
+            if let Some(nested) = nested_run(reader, run, &row.step, key.as_deref())?
+                && leaves_out(reader, &nested)?
+            {
+                partial.insert((row.step.clone(), key));
+            }
+        }
+        Ok(partial)
+    }
+
     fn item(&self, step: &Name, key: &str) -> Option<&StepRow> {
         let mut items = self.items(step).iter();
         items.find(|row| row.item_key.as_deref() == Some(key))
     }
+}
+
+/// Whether a run, or one nested in it, left something out by choice.
+fn leaves_out(reader: &Reader, run: &RunId) -> Result<bool, StoreError> {
+    if reader.steps(run)?.iter().any(|row| row.why == NOT_CHOSEN) {
+        return Ok(true);
+    }
+    for (child, _) in reader.children(run)? {
+        if leaves_out(reader, &child)? {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 /// The result of a step or an item, to be taken over from a run.

@@ -2,7 +2,6 @@ use clap::Args;
 
 use crate::cli::choose::ChoiceArgs;
 use crate::cli::execute::{Telling, finish, prune, session};
-use crate::cli::lineage::CHOICE;
 use crate::cli::load::Ready;
 use crate::cli::outlook::{Outlook, possible};
 use crate::cli::params::{self, ParamArgs};
@@ -74,12 +73,7 @@ pub fn run(ui: &Ui, args: &RetryArgs) -> Result<Exit, Failure> {
         return Ok(Exit::Ok);
     }
     ui.note(&outlook.line(&old));
-    let config = if choice.is_empty() {
-        serde_json::Value::Null
-    } else {
-        serde_json::json!({ CHOICE: choice })
-    };
-    begin(ui, args, &ready, (params, past, config))
+    begin(ui, args, &ready, (params, past, choice.record()))
 }
 
 fn begin(

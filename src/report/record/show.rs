@@ -103,7 +103,7 @@ fn step(row: &StepRow, place: &Place, depth: usize, told: bool) -> String {
     if let Some(from) = &row.kept_from {
         let _ = write!(about, " · kept from run {}", from.short());
     }
-    if !row.why.is_empty() && !told {
+    if !row.why.is_empty() && !told && row.kept_from.is_none() {
         let _ = write!(about, " · {}", first_line(&row.why));
     }
     let verb = believed(row.state, row.standing);

@@ -4,6 +4,7 @@ mod going_on;
 mod laws;
 mod more_rules;
 mod play;
+mod repeats;
 mod rules;
 mod traces;
 mod world;

@@ -310,7 +310,7 @@ fn a_choice_survives_the_death_of_its_engine() {
     let sandbox = Sandbox::new();
     failed_inside(&sandbox);
     let args = ["retry", "--last", "--only", "each[b]/broken"];
-    let point = (1..).find(|point| {
+    let point = (1..1000).find(|point| {
         let sandbox = Sandbox::new();
         failed_inside(&sandbox);
         killed_at(&sandbox, &args, *point) && sandbox.wf(&["runs"]).out.lines().count() > 2

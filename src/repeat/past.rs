@@ -65,7 +65,7 @@ impl Past {
         key: Option<&str>,
         params: Option<&Object>,
     ) -> Result<Option<Self>, StoreError> {
-        let Some(uses) = self.uses(&self.now, step) else {
+        let Some(used) = uses(&self.now, step) else {
             return Ok(None);
         };
         let run = match &self.run {
@@ -74,15 +74,15 @@ impl Past {
         };
         let mut choice = self.choice.inside(step, key);
         choice.all |= !self.keeps_inside(step, key);
-        let before = self.before.as_ref().and_then(|plan| self.uses(plan, step));
+        let before = self.before.as_ref().and_then(|plan| uses(plan, step));
         let given = match params {
             Some(params) => Given::Values(params),
-            None => Given::Unknown(self.unsure(uses)),
+            None => Given::Unknown(self.unsure(used)),
         };
         let ask = Ask {
             run,
             before: before.map(|uses| uses.plan.clone()),
-            now: uses.plan.clone(),
+            now: used.plan.clone(),
             choice,
         };
         let earlier = self.earlier.inside(step, key);
@@ -238,14 +238,6 @@ impl Past {
         inside && key.is_none_or(|key| !self.choice.items(step).contains(key))
     }
 
-    fn uses<'a>(&self, plan: &'a Plan, step: &Name) -> Option<&'a Uses> {
-        let ix = plan.find(step.as_str())?;
-        match &plan.step(ix).work {
-            Work::Uses(uses) => Some(uses),
-            _ => None,
-        }
-    }
-
     /// The parameters of a nested plan that read something that changed.
     fn unsure(&self, uses: &Uses) -> BTreeSet<Name> {
         let reads = |reads: &Reads<'_>| {
@@ -256,6 +248,15 @@ impl Past {
         with.filter(|(_, value)| reads(&Reads::of_template(value)))
             .map(|(name, _)| name.clone())
             .collect()
+    }
+}
+
+/// The plan that a step uses.
+fn uses<'a>(plan: &'a Plan, step: &Name) -> Option<&'a Uses> {
+    let ix = plan.find(step.as_str())?;
+    match &plan.step(ix).work {
+        Work::Uses(uses) => Some(uses),
+        _ => None,
     }
 }
 

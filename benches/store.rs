@@ -144,6 +144,7 @@ fn ended(number: u32) -> [Fact; 2] {
         tolerated: false,
         cached: None,
         outputs: Object::new(),
+        from: None,
     };
     [answered, ended]
 }

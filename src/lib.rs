@@ -26,7 +26,7 @@
 //! | words | [`digest`] [`source`] [`diag`] [`name`] [`time`] [`crash`] | know nothing else |
 //! | language | [`expr`] [`model`] [`spec`] [`graph`] [`check`] [`config`] | be pure: text in, model and diagnostics out |
 //! | decisions | [`machine`] [`verify`] [`mask`] | be pure: no clock, no I/O, no async |
-//! | hands | [`store`] [`exec`] | touch the disk, processes and the network |
+//! | hands | [`store`] [`exec`] [`repeat`] | touch the disk, processes and the network |
 //! | engine | [`engine`] | wait |
 //! | faces | [`report`] [`cli`] | speak to people |
 //!
@@ -54,6 +54,7 @@ pub mod machine;
 pub mod mask;
 pub mod model;
 pub mod name;
+pub mod repeat;
 pub mod report;
 pub mod source;
 pub mod spec;

@@ -246,3 +246,80 @@ fn a_state_that_cannot_be_written_ends_the_run_and_its_processes() {
     });
     sandbox.wf(&["show", "--last"]).exits(0).says("interrupted");
 }
+
+/// A run that failed inside of a plan that it uses, and can succeed now.
+fn failed_inside(sandbox: &Sandbox) {
+    let inner = "---\nkind: plan\nid: inner\nsteps:\n\
+                 \x20 - {id: done, run: echo done >> ran.txt, idempotent: true}\n\
+                 \x20 - {id: broken, run: \"echo broken >> ran.txt; test -e mended\", depends_on: [done], idempotent: true}\n---\n";
+    let outer = "---\nkind: plan\nid: outer\nsteps:\n\
+                 \x20 - {id: first, run: echo first >> ran.txt, idempotent: true}\n\
+                 \x20 - {id: each, for_each: [a, b], uses: inner.md, depends_on: [first], max_parallel: 1}\n\
+                 policy: {on_failure: continue}\n---\n";
+    sandbox.file("inner.md", inner).file("outer.md", outer);
+    sandbox.wf(&["run", "outer.md"]).exits(1);
+    sandbox.file("ran.txt", "").file("mended", "");
+}
+
+/// Kills a command at its point of that number. True if it came so far.
+fn killed_at(sandbox: &Sandbox, args: &[&str], point: usize) -> bool {
+    let mut command = sandbox.command(args);
+    command.env("WF_CRASH", format!("engine:{point}"));
+    let output = command.output().unwrap();
+    match output.status.code() {
+        None => true,
+        Some(0) => false,
+        Some(code) => panic!("{code}: {}", String::from_utf8_lossy(&output.stderr)),
+    }
+}
+
+#[test]
+fn a_retry_that_is_killed_anywhere_keeps_what_succeeded_inside() {
+    let mut points = 0;
+    for point in 1.. {
+        let sandbox = Sandbox::new();
+        failed_inside(&sandbox);
+        if !killed_at(&sandbox, &["retry", "--last"], point) {
+            break;
+        }
+        points = point;
+        let began = sandbox.wf(&["runs"]).out.lines().count() > 2;
+        let ended = sandbox
+            .wf(&["show", "--last"])
+            .out
+            .contains("outer · succeeded");
+        match (began, ended) {
+            (true, true) => {}
+            (true, false) => drop(sandbox.wf(&["resume", "--last"]).exits(0)),
+            (false, _) => drop(sandbox.wf(&["retry", "--last"]).exits(0)),
+        }
+        let times = times(&sandbox);
+        let kept = ["first", "done"]
+            .iter()
+            .all(|step| !times.contains_key(*step));
+        assert!(kept, "at {point}: {times:?}");
+        // Each ran, and none of them twice but what was under way.
+        let broken = times.get("broken").copied().unwrap_or_default();
+        assert!((2..=3).contains(&broken), "at {point}: {times:?}");
+    }
+    assert!(points > 10, "{points} points are too few to be a whole run");
+}
+
+#[test]
+fn a_choice_survives_the_death_of_its_engine() {
+    let sandbox = Sandbox::new();
+    failed_inside(&sandbox);
+    let args = ["retry", "--last", "--only", "each[b]/broken"];
+    let point = (1..1000).find(|point| {
+        let sandbox = Sandbox::new();
+        failed_inside(&sandbox);
+        killed_at(&sandbox, &args, *point) && sandbox.wf(&["runs"]).out.lines().count() > 2
+    });
+    assert!(killed_at(&sandbox, &args, point.unwrap()));
+    sandbox.wf(&["resume", "--last"]).exits(0);
+    let only = times(&sandbox);
+    assert_eq!(only, BTreeMap::from([("broken".to_owned(), 1)]));
+    sandbox.wf(&["show", "--last"]).says("not chosen");
+    sandbox.wf(&["retry", "--last"]).exits(0);
+    assert_eq!(times(&sandbox)["broken"], 2, "what was left out runs now");
+}

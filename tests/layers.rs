@@ -25,9 +25,10 @@ const LAYERS: &[(&str, &str)] = &[
         "exec",
         "diag name digest time crash model expr machine mask store verify",
     ),
+    ("repeat", "name model expr machine store"),
     (
         "engine",
-        "name digest time crash model expr graph machine verify mask store exec config",
+        "name digest time crash model expr graph machine verify mask store exec repeat config",
     ),
     (
         "report",

@@ -12,7 +12,7 @@ use crate::report::follow::Volume;
 use crate::report::mistakes::{Checked, annotations, summary, text};
 use crate::source::{Source, Span, Spanned};
 use crate::spec::{self, Disk, Files, Loaded, Memory, NotLowered, Unreadable};
-use crate::store::Reader;
+use crate::store::{Reader, StoreError};
 
 /// A plan that may run, and where.
 pub struct Ready {
@@ -80,6 +80,29 @@ pub fn recorded(ui: &Ui, reader: &Reader, run: &RunId) -> Result<Arc<Plan>, Fail
     Ok(snapshot(ui, reader, run)?.plan)
 }
 
+/// The plan that a run was recorded with, or nothing if it is no plan any more: it was recorded
+/// by another version, or forgotten. Says nothing about what is wrong with it.
+pub fn before(reader: &Reader, run: &RunId) -> Result<Option<Arc<Plan>>, Failure> {
+    let (path, files) = match reader.run(run) {
+        Ok(row) => (row.path, Memory(texts(reader, run)?)),
+        Err(StoreError::UnknownRun(_)) => return Ok(None),
+        Err(error) => return Err(error.into()),
+    };
+    let loaded = checked(&files, &path);
+    if loaded.has_errors() {
+        return Ok(None);
+    }
+    let config = read_config(&files, CONFIG).map(|(config, _)| config);
+    Ok(lower(&loaded, &config.unwrap_or_default()).ok())
+}
+
+fn texts(reader: &Reader, run: &RunId) -> Result<BTreeMap<String, Vec<u8>>, Failure> {
+    let sources = reader.sources(run)?.into_iter();
+    Ok(sources
+        .map(|(path, text)| (path, text.into_bytes()))
+        .collect())
+}
+
 /// The plan that a run was recorded with, and what held in the workspace then.
 pub fn snapshot(ui: &Ui, reader: &Reader, run: &RunId) -> Result<Ready, Failure> {
     // A nested run has its text from the run that it is part of.
@@ -88,8 +111,8 @@ pub fn snapshot(ui: &Ui, reader: &Reader, run: &RunId) -> Result<Ready, Failure>
     while let Some((above, _)) = reader.run(&top)?.parent {
         top = above;
     }
-    let sources = reader.sources(&top)?;
-    if sources.iter().all(|(own, _)| *own != path) {
+    let files = texts(reader, &top)?;
+    if !files.contains_key(&path) {
         let message = format!("run {} was recorded without its plan", run.short());
         return Err(Failure::new(Exit::State, message));
     }
@@ -98,11 +121,7 @@ pub fn snapshot(ui: &Ui, reader: &Reader, run: &RunId) -> Result<Ready, Failure>
         .get("max_parallel")
         .and_then(serde_json::Value::as_u64);
     let jobs = jobs.and_then(|jobs| u32::try_from(jobs).ok());
-    let texts = sources
-        .into_iter()
-        .map(|(path, text)| (path, text.into_bytes()));
-    let files = Memory(texts.collect::<BTreeMap<_, _>>());
-    ready(ui, &files, ui.workspace(), path, jobs)
+    ready(ui, &Memory(files), ui.workspace(), path, jobs)
 }
 
 /// A file and all that it uses, with everything that is wrong with them.

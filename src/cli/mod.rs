@@ -7,6 +7,7 @@
 //! Start at [`main`]; one file a command in `commands`.
 
 mod args;
+mod choose;
 mod collect;
 mod commands;
 mod env;
@@ -14,13 +15,13 @@ mod execute;
 mod exit;
 mod failure;
 mod keep;
+mod lineage;
 mod load;
 mod log_lines;
+mod outlook;
 mod params;
 mod record;
-mod same;
 mod start;
-mod subject;
 mod ui;
 mod which;
 mod workspace;
@@ -31,7 +32,6 @@ pub use start::main;
 use env::Env;
 use failure::Failure;
 use record::load_record;
-use subject::{Spot, Subject};
 use ui::Ui;
 use which::RunArg;
 use workspace::{Workspace, normal, relative};

@@ -28,15 +28,32 @@ pub struct ParamArgs {
 
 /// The parameters of a run: given, asked for on a terminal, or by default.
 pub fn resolve(ui: &Ui, parts: &Parts, args: &ParamArgs) -> Result<Object, Failure> {
-    let mut given = match &args.params {
-        Some(path) => file(ui, path)?,
-        None => Object::new(),
-    };
+    complete(ui, parts, args, Object::new())
+}
+
+fn complete(
+    ui: &Ui,
+    parts: &Parts,
+    args: &ParamArgs,
+    mut given: Object,
+) -> Result<Object, Failure> {
+    if let Some(path) = &args.params {
+        given.extend(file(ui, path)?);
+    }
     given.extend(pairs(&args.param, &parts.params)?);
     if ui.env.asks {
         ask_all(ui, parts, &mut given)?;
     }
     Ok(resolve_params(&parts.params, &given)?)
+}
+
+/// The parameters of a run that repeats another: those of that run as far as the plan still has
+/// them, but for what is given anew.
+pub fn again(ui: &Ui, parts: &Parts, args: &ParamArgs, old: &Object) -> Result<Object, Failure> {
+    let has = |name: &str| parts.params.iter().any(|param| param.name.as_str() == name);
+    let old = old.iter().filter(|(name, _)| has(name));
+    let old = old.map(|(name, value)| (name.clone(), value.clone()));
+    complete(ui, parts, args, old.collect())
 }
 
 fn file(ui: &Ui, path: &std::path::Path) -> Result<Object, Failure> {

@@ -22,6 +22,7 @@ fn below(reader: &Reader, run: &RunId, depth: usize) -> Result<Record, Failure> 
     Ok(Record {
         v: RECORD_VERSION,
         run: reader.run(run)?,
+        repeated_by: reader.repeats(run)?,
         owner: reader.owner(run)?,
         steps: reader.steps(run)?,
         attempts: reader.attempts(run)?,

@@ -1,8 +1,8 @@
 use clap::Args;
 
-use super::{Exit, Failure, Spot, Subject};
+use super::{Exit, Failure};
 use crate::machine::Place;
-use crate::name::RunId;
+use crate::name::{RunId, Spot, Subject};
 use crate::store::Reader;
 
 /// A run: by the beginning of its id, or the last one.

@@ -4,12 +4,13 @@ use tokio::sync::watch;
 
 use crate::exec::{Stop, keeper};
 use crate::machine::Machine;
-use crate::model::{Object, Plan};
+use crate::model::Plan;
 use crate::name::RunId;
+use crate::repeat::Past;
 use crate::store::{Fence, Lease, NewRun, StoreError};
 
 use super::dispatch::{Dispatcher, recorded_end};
-use super::run::{Ongoing, Tenure};
+use super::run::{Errand, Ongoing, Tenure};
 use super::{EngineError, Finished, Request, RunRef, Session, signals};
 
 /// Begins a run and works on it to its end. The first interrupt of the program cancels the run,
@@ -21,8 +22,7 @@ pub fn run(session: &Arc<Session>, request: Request) -> Result<Finished, EngineE
         path,
         sources,
         params,
-        kept,
-        retry_of,
+        past,
         config,
     } = request;
     let new = NewRun {
@@ -30,32 +30,32 @@ pub fn run(session: &Arc<Session>, request: Request) -> Result<Finished, EngineE
         path,
         params: params.clone(),
         parent: None,
-        retry_of,
+        retry_of: past.as_ref().and_then(|past| past.run().cloned()),
         sources,
         created: session.clock.now(),
         config,
     };
     concluded(session, async {
-        let fence = session
-            .store
-            .own_run(&run, session.hands.keeper().unwrap_or_default())
-            .await?;
-        let ongoing = ongoing(session, &fence, &plan, (params.clone(), None))?;
-        let machine = Machine::new(plan, run, params);
+        let keeper = session.hands.keeper().unwrap_or_default();
+        let fence = session.store.own_run(&run, keeper).await?;
+        let machine = Machine::new(plan.clone(), run, params.clone());
+        let errand = Errand { plan, params, past };
+        let ongoing = ongoing(session, &fence, errand, None)?;
         let (stop, heard) = watch::channel(Stop::No);
         let dispatcher = Dispatcher::new(ongoing, machine, Some(new), None);
-        fenced(fence, signals::heeding(stop, dispatcher.work(kept, heard))).await
+        fenced(fence, signals::heeding(stop, dispatcher.work(heard))).await
     })
 }
 
 /// Goes on with a run that was interrupted. `plan` is made of the texts that the run was
-/// recorded with.
+/// recorded with; `past` is the run that it repeats, as it was when it began.
 pub fn resume(
     session: &Arc<Session>,
     run: &RunId,
     plan: Arc<Plan>,
+    past: Option<Past>,
 ) -> Result<Finished, EngineError> {
-    go_on(session, run, plan, Stop::No)
+    go_on(session, run, plan, past, Stop::No)
 }
 
 /// Brings a run that was interrupted to its end: what is left of it is cancelled.
@@ -64,13 +64,14 @@ pub fn cancel(
     run: &RunId,
     plan: Arc<Plan>,
 ) -> Result<Finished, EngineError> {
-    go_on(session, run, plan, Stop::Gently)
+    go_on(session, run, plan, None, Stop::Gently)
 }
 
 fn go_on(
     session: &Arc<Session>,
     run: &RunId,
     plan: Arc<Plan>,
+    past: Option<Past>,
     told: Stop,
 ) -> Result<Finished, EngineError> {
     concluded(session, async {
@@ -84,23 +85,23 @@ fn go_on(
         let events = reader.events(run, 0)?;
         let owners = reader.owners(run)?;
         let before = owners.len().saturating_sub(1);
-        let past: Vec<String> = owners
+        let earlier: Vec<String> = owners
             .iter()
             .take(before)
             .map(|owner| owner.keeper.clone())
             .collect();
         let keepers = former(&owners);
-        let ongoing = ongoing(session, &fence, &plan, (params.clone(), keepers))?;
-        let mut machine = Machine::new(plan, run.clone(), params);
+        let mut machine = Machine::new(plan.clone(), run.clone(), params.clone());
+        let errand = Errand { plan, params, past };
+        let ongoing = ongoing(session, &fence, errand, keepers)?;
         for (_, event) in &events {
             machine.replay(event)?;
         }
         let end = recorded_end(run, &events);
         let (stop, heard) = watch::channel(told);
         let dispatcher = Dispatcher::new(ongoing, machine, None, end);
-        let work = dispatcher.work(Vec::new(), heard);
-        let finished = fenced(fence, signals::heeding(stop, work)).await?;
-        keeper::conclude(&session.store.folder().keepers(), &past).await;
+        let finished = fenced(fence, signals::heeding(stop, dispatcher.work(heard))).await?;
+        keeper::conclude(&session.store.folder().keepers(), &earlier).await;
         Ok(finished)
     })
 }
@@ -120,18 +121,17 @@ async fn fenced<T>(
 fn ongoing(
     session: &Arc<Session>,
     fence: &Fence,
-    plan: &Arc<Plan>,
-    (params, keepers): (Object, Option<Arc<[String]>>),
+    errand: Errand,
+    keepers: Option<Arc<[String]>>,
 ) -> Result<Arc<Ongoing>, EngineError> {
     let this = RunRef {
         id: fence.run().clone(),
-        plan: plan.id().clone(),
+        plan: errand.plan.id().clone(),
         path: Vec::new(),
     };
-    let (session, plan) = (Arc::clone(session), Arc::clone(plan));
     let token = fence.token();
     let tenure = Tenure { token, keepers };
-    Ok(Ongoing::new(session, this, plan, params, tenure)?)
+    Ok(Ongoing::new(Arc::clone(session), this, errand, tenure)?)
 }
 
 /// Works, and tells the keeper how that ended: what is recorded need not be remembered, and what

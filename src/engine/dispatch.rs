@@ -10,6 +10,7 @@ use tokio::task::{AbortHandle, JoinSet};
 use crate::exec::Stop;
 use crate::machine::{Attempt, Effect, Event, Fact, Happening, Input, Machine, Place, Turn};
 use crate::name::RunId;
+use crate::repeat::Past;
 use crate::store::{Appended, Batch, NewRun, StoreError, Ticket};
 use crate::time::Moment;
 
@@ -83,7 +84,6 @@ impl Dispatcher {
     /// Begins the run, or goes on with a replayed one, and works on it to its end.
     pub(super) async fn work(
         mut self,
-        kept: Vec<crate::machine::Kept>,
         mut stop: watch::Receiver<Stop>,
     ) -> Result<Finished, EngineError> {
         if self.machine.has_begun() {
@@ -91,7 +91,10 @@ impl Dispatcher {
             let turn = self.machine.resume(now);
             self.record(turn);
         } else {
-            self.happen(Moment::default(), Happening::Begin { kept });
+            let past = self.run.past.as_ref();
+            let kept = past.map(Past::kept).unwrap_or_default();
+            let left = past.map(Past::left).unwrap_or_default();
+            self.happen(Moment::default(), Happening::Begin { kept, left });
         }
         self.heed(&mut stop);
         loop {

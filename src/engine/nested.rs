@@ -12,10 +12,11 @@ use tokio::sync::watch;
 use crate::exec::{Stop, Unable};
 use crate::machine::{Ended, Exit, Machine, Outcome};
 use crate::model::{Class, Object, Step, Uses, resolve_params};
+use crate::repeat::Past;
 use crate::store::NewRun;
 
 use super::dispatch::Dispatcher;
-use super::run::Ongoing;
+use super::run::{Errand, Ongoing};
 use super::unit::Task;
 use super::{EngineError, Finished, RunRef};
 
@@ -34,7 +35,7 @@ pub(super) fn run<'a>(
         };
         let (dispatcher, spent) = prepare(task, uses, params)?;
         let (inner, heard) = watch::channel(*stop.borrow());
-        let work = dispatcher.work(Vec::new(), heard);
+        let work = dispatcher.work(heard);
         let left = step.timeout.map(|limit| limit.saturating_sub(spent));
         let (finished, timed_out) = limited(work, left, stop.clone(), &inner).await;
         // Only a limit ends a run that nobody told to end: this one's, or that of an engine that
@@ -119,20 +120,35 @@ fn prepare(
     }
     let began = events.first().map(|(_, event)| event.at);
     let spent = began.map_or(Duration::ZERO, |began| session.clock.now().since(began));
+    let past = past(task, &params)?;
     let new = events.is_empty().then(|| NewRun {
         plan: uses.plan.id().clone(),
         path: uses.path.clone(),
         params: params.clone(),
         parent: Some((outer.this.id.clone(), task.attempt.to_string())),
-        retry_of: None,
+        retry_of: past.as_ref().and_then(|past| past.run().cloned()),
         sources: Vec::new(),
         created: session.clock.now(),
         config: serde_json::Value::Null,
     });
     let tenure = outer.tenure.clone();
-    let run = Ongoing::new(session, this, Arc::clone(&uses.plan), params, tenure)?;
+    let plan = Arc::clone(&uses.plan);
+    let errand = Errand { plan, params, past };
+    let run = Ongoing::new(session, this, errand, tenure)?;
     let end = super::dispatch::recorded_end(&id, &events);
     Ok((Dispatcher::new(run, machine, new, end), spent))
+}
+
+/// The run that the nested run repeats: what was nested there in the run that the outer one
+/// repeats. Found anew whenever it is asked for, so a resume finds the same.
+fn past(task: &Task, params: &Object) -> Result<Option<Past>, EngineError> {
+    let Some(past) = &task.run.past else {
+        return Ok(None);
+    };
+    let reader = task.run.session.store.reader()?;
+    let key = task.item.as_ref().map(|item| item.key.as_str());
+    let step = &task.attempt.place.step;
+    Ok(past.nested(&reader, step, key, Some(params))?)
 }
 
 fn ended(task: &Task, finished: Finished, timed_out: bool) -> Ended {

@@ -7,6 +7,7 @@ use crate::exec::secret::Secrets;
 use crate::machine::Place;
 use crate::mask::Mask;
 use crate::model::{Object, Plan};
+use crate::repeat::Past;
 use crate::store::{StoreError, Token};
 
 use super::{RunRef, Session};
@@ -21,6 +22,14 @@ pub(super) struct Tenure {
     pub(super) keepers: Option<Arc<[String]>>,
 }
 
+/// What is to be done.
+pub(super) struct Errand {
+    pub(super) plan: Arc<Plan>,
+    pub(super) params: Object,
+    /// The run that it repeats, and what it takes over of it.
+    pub(super) past: Option<Past>,
+}
+
 /// One run, as the units that work for it see it.
 pub(super) struct Ongoing {
     pub(super) session: Arc<Session>,
@@ -29,6 +38,8 @@ pub(super) struct Ongoing {
     pub(super) params: Object,
     /// By which right it is worked on.
     pub(super) tenure: Tenure,
+    /// The run that it repeats, and what it takes over of it.
+    pub(super) past: Option<Past>,
     /// The run's folder: logs and output files.
     pub(super) dir: PathBuf,
     pub(super) secrets: Secrets,
@@ -41,10 +52,10 @@ impl Ongoing {
     pub(super) fn new(
         session: Arc<Session>,
         this: RunRef,
-        plan: Arc<Plan>,
-        params: Object,
+        errand: Errand,
         tenure: Tenure,
     ) -> Result<Arc<Self>, StoreError> {
+        let Errand { plan, params, past } = errand;
         let dir = session.store.folder().create_run(&this.id)?;
         let declared = plan.parts().secrets.clone();
         let (host, root) = (Arc::clone(&session.host), session.root.clone());
@@ -57,6 +68,7 @@ impl Ongoing {
             plan,
             params,
             tenure,
+            past,
             dir,
             secrets,
             mask,

@@ -5,6 +5,7 @@ use crate::exec::{Hands, Host, http};
 use crate::machine::{OtherLogic, Outcome, Standing, Tally};
 use crate::model::{Object, Plan};
 use crate::name::{Name, RunId};
+use crate::repeat::Past;
 use crate::store::{Store, StoreError};
 use crate::time::Clock;
 
@@ -65,10 +66,8 @@ pub struct Request {
     pub sources: Vec<(String, String)>,
     /// Its resolved parameters.
     pub params: Object,
-    /// Results taken over from the run that it repeats.
-    pub kept: Vec<crate::machine::Kept>,
-    /// The run that it repeats.
-    pub retry_of: Option<RunId>,
+    /// The run that it repeats, and what it takes over of it.
+    pub past: Option<Past>,
     /// The configuration it runs under, for the record and for a resume.
     pub config: serde_json::Value,
 }

@@ -11,6 +11,9 @@ use crate::expr::Expr;
 use crate::model::{Class, Object, OnFailure, StepIx, Wait, Work};
 use crate::time::Moment;
 
+/// Why something did not run that somebody chose to leave out.
+pub const NOT_CHOSEN: &str = "not chosen";
+
 impl Machine {
     /// Goes on until nothing more follows without an input.
     pub(super) fn advance(&mut self) {
@@ -38,6 +41,9 @@ impl Machine {
         let asks = declared.when.as_ref().is_some_and(Expr::asks_status);
         if self.state.forced() || self.state.ending() && !plan.is_finally(spot.ix()) {
             return self.finish(spot, Final::cancelled(self.ending_why()));
+        }
+        if self.state.left.get(&step).is_some_and(Vec::is_empty) {
+            return self.finish(spot, Final::skipped(NOT_CHOSEN));
         }
         if let (Some(blocker), false) = (self.state.slot(step).blocker, asks) {
             let name = &plan.step(StepIx(blocker)).id;
@@ -219,19 +225,12 @@ impl Machine {
                 }
                 true
             }
-            Phase::Finally if self.finally_over() => {
+            Phase::Finally if self.state.open_last == 0 => {
                 self.end_run();
                 true
             }
             _ => false,
         }
-    }
-
-    fn finally_over(&self) -> bool {
-        self.state
-            .steps
-            .last()
-            .is_none_or(|slot| slot.state.is_final())
     }
 
     /// Asks for the plan's own checks.

@@ -22,6 +22,11 @@ impl State {
                 self.keep(plan, step, outputs, end);
             }
             Fact::ItemKept { .. } => self.offer(plan, fact),
+            Fact::StepLeft { step, but } => {
+                if let Some(ix) = plan.find(step.as_str()) {
+                    self.left.insert(ix.0, but.clone());
+                }
+            }
             Fact::StepExpanded { step, items } => self.expand(plan, at, step, items),
             Fact::CriterionJudged { attempt, verdict } => {
                 if attempt.is_none() {
@@ -300,9 +305,16 @@ impl State {
 
     fn enter(&mut self, plan: &Plan, at: Moment, phase: Phase) {
         self.phase = phase;
-        let first = plan.parts().main;
-        if phase == Phase::Finally && first < self.steps.len() {
-            self.becomes_due(u32::try_from(first).unwrap_or(u32::MAX), at);
+        self.next_finally(plan.parts().main, at);
+    }
+
+    /// Lets the first `finally` step from a place on be considered that was not kept, once their
+    /// time has come.
+    pub(super) fn next_finally(&mut self, from: usize, at: Moment) {
+        let rest = self.steps.iter().skip(from);
+        let open = rest.take_while(|slot| slot.state.is_final()).count() + from;
+        if self.phase == Phase::Finally && open < self.steps.len() {
+            self.becomes_due(u32::try_from(open).unwrap_or(u32::MAX), at);
         }
     }
 }

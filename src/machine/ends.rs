@@ -84,11 +84,8 @@ impl State {
         }
         self.count(step, end);
         if plan.is_finally(crate::model::StepIx(step)) {
-            let next = step + 1;
-            let follows = self.steps.get(next as usize);
-            if follows.is_some_and(|slot| slot.state == StepState::Pending) {
-                self.becomes_due(next, end.at);
-            }
+            self.open_last = self.open_last.saturating_sub(1);
+            self.next_finally(step as usize + 1, end.at);
             return;
         }
         self.open = self.open.saturating_sub(1);

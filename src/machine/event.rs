@@ -60,6 +60,15 @@ pub enum Fact {
         /// The run that did the work.
         from: RunId,
     },
+    /// Somebody chose to leave a step out of this run, or all of its items but some. What is left
+    /// out is skipped when its turn comes.
+    StepLeft {
+        /// The step.
+        step: Name,
+        /// The keys of the items that run all the same; empty: the whole step is left out.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        but: Vec<String>,
+    },
     /// The items of a repeated step became known.
     StepExpanded {
         /// The step.
@@ -147,6 +156,9 @@ pub enum Fact {
         /// The outputs of a repeated step, lists in item order, or of an item that was kept.
         #[serde(default, skip_serializing_if = "Object::is_empty")]
         outputs: Object,
+        /// The run that did the work of an item that was kept.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        from: Option<RunId>,
     },
     /// No further step begins, because one failed.
     RunStopping {

@@ -38,10 +38,11 @@ impl Machine {
         let retry = &step.retry;
         let repeat = class == Some(Class::Interrupted) && step.idempotent;
         let granted = class.is_some_and(|class| retry.on.contains(&class)) && made <= retry.max;
-        if !repeat && !granted {
+        // There is no number for an attempt after the last.
+        let Some(next) = made.checked_add(1).filter(|_| repeat || granted) else {
             return false;
-        }
-        let attempt = state::attempt(&plan, spot, made.saturating_add(1));
+        };
+        let attempt = state::attempt(&plan, spot, next);
         let wait = if repeat {
             std::time::Duration::ZERO
         } else {
@@ -107,6 +108,7 @@ impl Machine {
             tolerated,
             cached: gave.cached,
             outputs: Object::new(),
+            from: None,
         });
         if bad {
             self.stop(spot);
@@ -211,6 +213,9 @@ impl Machine {
                 format!("{failed} of {total} items failed, first `{}`", item.key)
             }
             (StepState::Cancelled, _) => self.halting_why(),
+            (StepState::Skipped, _) if self.state.left.contains_key(&step) => {
+                format!("{skipped} of {total} items were not chosen")
+            }
             (StepState::Skipped, _) => self.stopping_why(),
             _ => String::new(),
         };
@@ -230,6 +235,7 @@ impl Machine {
             tolerated,
             cached: None,
             outputs,
+            from: None,
         });
     }
 

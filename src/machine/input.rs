@@ -20,11 +20,15 @@ pub struct Input {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "input", rename_all = "snake_case")]
 pub enum Happening {
-    /// The run is to begin. `kept` are results taken over from an earlier run.
+    /// The run is to begin. `kept` are results taken over from an earlier run, `left` is what
+    /// somebody chose not to run.
     Begin {
         /// Results taken over, in plan order.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         kept: Vec<Kept>,
+        /// What is left out, in plan order.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        left: Vec<Left>,
     },
     /// The work of an attempt ended. Answers [`Effect::Start`](super::Effect::Start).
     Ended(Ended),
@@ -74,6 +78,16 @@ pub struct Kept {
     pub standing: Standing,
     /// The run that did the work.
     pub from: RunId,
+}
+
+/// A step that is left out of a run by choice, or all of its items but some.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Left {
+    /// The step.
+    pub step: Name,
+    /// The keys of the items that run all the same; empty: the whole step is left out.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub but: Vec<String>,
 }
 
 /// How the work of an attempt ended.
@@ -267,5 +281,12 @@ impl From<Kept> for Fact {
                 from,
             },
         }
+    }
+}
+
+impl From<Left> for Fact {
+    fn from(left: Left) -> Self {
+        let Left { step, but } = left;
+        Self::StepLeft { step, but }
     }
 }

@@ -28,9 +28,12 @@ mod sweep;
 mod turn;
 mod unfold;
 
+pub use advance::NOT_CHOSEN;
 pub use effect::{Effect, Timer};
 pub use event::{Event, Fact, Item, Phase, Standing, StepState, Tally, WHY_LIMIT};
-pub use input::{Artifact, Cached, Ended, Exit, Happening, Input, Kept, Outcome, Ruling, Verdict};
+pub use input::{
+    Artifact, Cached, Ended, Exit, Happening, Input, Kept, Left, Outcome, Ruling, Verdict,
+};
 pub use state::State;
 pub use subject::{Attempt, Place};
 pub use turn::{Machine, OtherLogic, Turn};

@@ -17,6 +17,8 @@ impl Machine {
         let checked = self.state.judged;
         let standing = match outcome {
             Outcome::Succeeded if checked == Some(true) => Standing::Verified,
+            // What was left out by choice was not proved.
+            Outcome::Succeeded if !self.state.left.is_empty() => Standing::Reported,
             Outcome::Succeeded if tally.reported == 0 && tally.verified > 0 => Standing::Verified,
             Outcome::Succeeded => Standing::Reported,
             _ if checked == Some(false) => Standing::Refuted,

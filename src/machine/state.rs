@@ -61,8 +61,12 @@ pub struct State {
     /// Results of items taken over, by step and key, until the items are known.
     #[serde(with = "pairs")]
     pub(super) offers: BTreeMap<(u32, String), Offer>,
+    /// Steps left out by choice, each with the keys of the items that run all the same.
+    pub(super) left: BTreeMap<u32, Vec<String>>,
     /// Main steps that have not ended.
     pub(super) open: u32,
+    /// `finally` steps that have not ended.
+    pub(super) open_last: u32,
     /// Whether the plan's own criteria were ruled on, and held.
     pub(super) judged: Option<bool>,
     /// The criteria of the plan that did not hold.
@@ -167,6 +171,7 @@ impl State {
             waiting: u32::try_from(step.depends_on.len()).unwrap_or(u32::MAX),
             ..StepSlot::default()
         };
+        let main = plan.parts().main.min(plan.steps().len());
         Self {
             logic: super::LOGIC,
             run,
@@ -188,7 +193,9 @@ impl State {
             timed_out: false,
             failed: None,
             offers: BTreeMap::new(),
-            open: u32::try_from(plan.parts().main).unwrap_or(u32::MAX),
+            left: BTreeMap::new(),
+            open: u32::try_from(main).unwrap_or(u32::MAX),
+            open_last: u32::try_from(plan.steps().len() - main).unwrap_or(u32::MAX),
             judged: None,
             refuted: Vec::new(),
             tally: Tally::default(),
@@ -235,6 +242,12 @@ impl State {
     /// Whether the run was told to end or took too long: nothing but `finally` steps begins.
     pub(super) fn ending(&self) -> bool {
         self.cancelled.is_some() || self.timed_out
+    }
+
+    /// Whether somebody chose to leave an item out.
+    pub(super) fn is_left(&self, step: u32, key: &str) -> bool {
+        let but = self.left.get(&step);
+        but.is_some_and(|but| but.iter().all(|run| run != key))
     }
 
     /// Lets a place begin as soon as there is room.

@@ -6,11 +6,11 @@ use super::end::Final;
 use super::scope::{self, View};
 use super::state::{self, Doing, Live, Spot, State};
 use super::{
-    Attempt, Cached, Effect, Ended, Event, Exit, Fact, Happening, Input, Kept, Outcome, Phase,
-    Place, Standing, StepState, Timer, Verdict,
+    Attempt, Cached, Effect, Ended, Event, Exit, Fact, Happening, Input, Kept, Left, Outcome,
+    Phase, Place, Standing, StepState, Timer, Verdict,
 };
 use crate::model::{Class, Object, Plan, Step, Work};
-use crate::name::RunId;
+use crate::name::{Name, RunId};
 use crate::time::Moment;
 
 /// One run of one plan.
@@ -99,7 +99,7 @@ impl Machine {
 
     fn take(&mut self, what: Happening) {
         match what {
-            Happening::Begin { kept } => self.begin(kept),
+            Happening::Begin { kept, left } => self.begin(kept, left),
             Happening::Ended(ended) => self.ended(ended),
             Happening::Judged {
                 attempt: Some(attempt),
@@ -118,7 +118,7 @@ impl Machine {
         }
     }
 
-    fn begin(&mut self, kept: Vec<Kept>) {
+    fn begin(&mut self, kept: Vec<Kept>, left: Vec<Left>) {
         if self.has_begun() {
             return;
         }
@@ -129,9 +129,13 @@ impl Machine {
         };
         self.emit(started);
         for kept in kept {
-            let main = |ix| !self.plan.is_finally(ix);
-            if self.plan.find(kept.step.as_str()).is_some_and(main) {
+            if self.is_open(&kept.step) {
                 self.emit(kept.into());
+            }
+        }
+        for left in left {
+            if self.is_open(&left.step) {
+                self.emit(left.into());
             }
         }
         self.run_timer();
@@ -147,6 +151,12 @@ impl Machine {
             let plan = Arc::clone(&self.plan);
             self.state.enqueue(&plan, spot);
         }
+    }
+
+    /// Whether the plan has a step of that name, and it has not ended.
+    fn is_open(&self, step: &Name) -> bool {
+        let ix = self.plan.find(step.as_str());
+        ix.is_some_and(|ix| !self.state.slot(ix.0).state.is_final())
     }
 
     pub(super) fn ended(&mut self, ended: Ended) {

@@ -4,6 +4,8 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
+use super::advance::NOT_CHOSEN;
+use super::end::Final;
 use super::scope::View;
 use super::state::{self, Offer, Spot};
 use super::{Fact, Item, Machine, StepState};
@@ -54,6 +56,7 @@ impl Machine {
             self.queue_timer(Spot { item, ..spot });
         }
         self.take_offers(spot.step);
+        self.leave_out(spot.step);
         self.settle(spot.step);
     }
 
@@ -77,7 +80,24 @@ impl Machine {
                 tolerated: false,
                 cached: None,
                 outputs: offer.outputs,
+                from: Some(offer.from),
             });
+        }
+    }
+
+    /// Ends the items of a step that somebody chose to leave out.
+    fn leave_out(&mut self, step: u32) {
+        let Some(many) = &self.state.slot(step).many else {
+            return;
+        };
+        let places = (0_u32..).zip(many.items.iter().zip(&many.slots));
+        let left: Vec<u32> = places
+            .filter(|(_, (item, slot))| slot.ended.is_none() && self.state.is_left(step, &item.key))
+            .map(|(item, _)| item)
+            .collect();
+        for item in left {
+            let item = Some(item);
+            self.finish(Spot { step, item }, Final::skipped(NOT_CHOSEN));
         }
     }
 }

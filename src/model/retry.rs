@@ -60,13 +60,15 @@ impl Retry {
         #[expect(clippy::cast_precision_loss, reason = "53 bits of the seed are plenty")]
         let turn = (seed >> 11) as f64 / (1_u64 << 53) as f64;
         let varied = capped * (1.0 + self.jitter.clamp(0.0, 1.0) * (2.0 * turn - 1.0));
-        Duration::try_from_secs_f64(varied).unwrap_or(self.max_delay)
+        let wait = Duration::try_from_secs_f64(varied).unwrap_or(self.max_delay);
+        wait.min(self.max_delay)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::Retry;
+    use proptest::prelude::*;
     use std::time::Duration;
 
     fn retry(backoff: u64, jitter: f64) -> Retry {
@@ -100,6 +102,53 @@ mod tests {
         for seed in [0, 1, u64::MAX / 2, u64::MAX] {
             let wait = retry(10, 0.2).delay(1, seed).as_secs_f64();
             assert!((8.0..=12.0).contains(&wait), "{wait}");
+        }
+    }
+
+    /// Times of all sizes, the largest among them.
+    fn times() -> impl Strategy<Value = Duration> {
+        let far = [Duration::ZERO, Duration::from_nanos(1), Duration::MAX];
+        prop_oneof![
+            any::<u64>().prop_map(Duration::from_millis),
+            any::<u32>().prop_map(|n| Duration::from_nanos(n.into())),
+            prop::sample::select(far.to_vec()),
+        ]
+    }
+
+    fn numbers() -> impl Strategy<Value = f64> {
+        let odd = [f64::NAN, f64::INFINITY, f64::MAX, f64::MIN_POSITIVE, -1.0];
+        prop_oneof![any::<f64>(), prop::sample::select(odd.to_vec())]
+    }
+
+    fn attempts() -> impl Strategy<Value = u32> {
+        let far = [0, 1, 1_000_000_000, u32::MAX - 1, u32::MAX];
+        prop_oneof![any::<u32>(), prop::sample::select(far.to_vec())]
+    }
+
+    proptest! {
+        #[test]
+        fn no_wait_is_longer_than_the_longest(
+            times in (times(), times()), numbers in (numbers(), numbers()),
+            attempt in attempts(), seed in any::<u64>(),
+        ) {
+            let retry = Retry {
+                max: u32::MAX,
+                backoff: times.0,
+                max_delay: times.1,
+                factor: numbers.0,
+                jitter: numbers.1,
+                ..Retry::default()
+            };
+            let wait = retry.delay(attempt, seed);
+            prop_assert!(wait <= retry.max_delay, "{wait:?}");
+            prop_assert_eq!(wait, retry.delay(attempt, seed));
+        }
+
+        #[test]
+        fn waits_do_not_shrink(backoff in times(), factor in 1.0..100.0_f64, attempt in attempts()) {
+            let retry = Retry { backoff, factor, ..Retry::default() };
+            let next = attempt.saturating_add(1);
+            prop_assert!(retry.delay(attempt, 0) <= retry.delay(next, 0));
         }
     }
 }

@@ -1,9 +1,11 @@
-//! Names: of steps, of plans, of runs.
+//! Names: of steps, of plans, of runs, and of places as people write them.
 //!
 //! **Invariant:** a value of these types is well-formed; the only way in is `parse`.
 
 mod kinds;
 mod run;
+mod subject;
 
 pub use kinds::{BadName, EnvName, MAX_NAME, Name, PlanId};
 pub use run::{AmbiguousRun, RunId};
+pub use subject::{BadSubject, Spot, Subject};

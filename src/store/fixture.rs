@@ -105,6 +105,7 @@ pub(super) fn ended(place: Place, state: StepState) -> Fact {
         tolerated: false,
         cached: None,
         outputs: Object::new(),
+        from: None,
     }
 }
 

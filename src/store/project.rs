@@ -95,6 +95,7 @@ pub(super) fn event(
         Fact::RunEnded { .. } => change.run_ended(&event.fact),
         Fact::RunStarted { .. }
         | Fact::ItemKept { .. }
+        | Fact::StepLeft { .. }
         | Fact::RunStopping { .. }
         | Fact::CancelRequested { .. }
         | Fact::RunTimedOut
@@ -311,18 +312,20 @@ impl<'a> Change<'a> {
             tolerated,
             cached,
             outputs,
+            from,
         } = fact
         else {
             return Ok(());
         };
         self.execute(
             "INSERT INTO steps (run, step, item, first, state, standing, ended, why, class,
-                                tolerated, cached, outputs)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)
+                                tolerated, cached, outputs, kept_from)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)
              ON CONFLICT DO UPDATE SET state = excluded.state, standing = excluded.standing,
                  ended = excluded.ended, why = excluded.why, class = excluded.class,
                  tolerated = excluded.tolerated, cached = excluded.cached,
-                 outputs = coalesce(excluded.outputs, outputs)",
+                 outputs = coalesce(excluded.outputs, outputs),
+                 kept_from = coalesce(excluded.kept_from, kept_from)",
             (
                 self.run,
                 place.step.as_str(),
@@ -336,6 +339,7 @@ impl<'a> Change<'a> {
                 tolerated,
                 cached.map(|key| key.to_string()),
                 given(outputs),
+                from.as_ref().map(crate::name::RunId::as_str),
             ),
         )
     }

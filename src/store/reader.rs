@@ -181,6 +181,14 @@ impl Reader {
         )
     }
 
+    /// The runs that repeat a run, in the order in which they began.
+    pub fn repeats(&self, run: &RunId) -> Result<Vec<RunId>, StoreError> {
+        self.ids(
+            "SELECT id FROM runs WHERE retry_of = ?1 ORDER BY key",
+            [run.as_str()],
+        )
+    }
+
     /// A kept result.
     pub fn cache_get(&self, key: &Digest) -> Result<Option<CacheEntry>, StoreError> {
         let sql = format!("SELECT {} FROM cache WHERE key = ?1", rows::CACHED);

@@ -9,7 +9,10 @@ use wf::time::Moment;
 
 use super::world::{Dice, Fate, World, any_plan, ended, ends, fate, run_id};
 
-const BEGIN: Happening = Happening::Begin { kept: Vec::new() };
+const BEGIN: Happening = Happening::Begin {
+    kept: Vec::new(),
+    left: Vec::new(),
+};
 
 fn policies() -> impl Strategy<Value = OnFailure> {
     prop_oneof![

@@ -6,6 +6,7 @@ mod killed;
 mod laws;
 mod more_rules;
 mod play;
+mod repeats;
 mod rules;
 mod simulated;
 mod traces;

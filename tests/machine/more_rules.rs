@@ -185,7 +185,10 @@ fn a_place_that_waits_too_long_for_its_turn_fails() {
         grace: Duration::ZERO,
     };
     let mut play = Play::new(plan_with(steps, 2, policy, Vec::new()));
-    let mut open = play.feed(Happening::Begin { kept: Vec::new() });
+    let mut open = play.feed(Happening::Begin {
+        kept: Vec::new(),
+        left: Vec::new(),
+    });
     let wake = open
         .iter()
         .position(|e| matches!(e, Effect::Wake { .. }))
@@ -218,7 +221,10 @@ fn kept_results_are_not_made_again() {
         standing: Standing::Verified,
         from: run_id(),
     };
-    let mut open = play.feed(Happening::Begin { kept: vec![kept] });
+    let mut open = play.feed(Happening::Begin {
+        kept: vec![kept],
+        left: Vec::new(),
+    });
     assert!(
         matches!(&open[..], [Effect::Start { attempt, .. }] if attempt.place.step.as_str() == "b")
     );
@@ -245,7 +251,10 @@ fn kept_items_are_not_made_again() {
         from: run_id(),
     };
     let kept = vec![kept("x"), kept("z"), kept("gone")];
-    let mut open = play.feed(Happening::Begin { kept });
+    let mut open = play.feed(Happening::Begin {
+        kept,
+        left: Vec::new(),
+    });
     play.run(&mut open);
     assert_eq!(
         play.told,

@@ -86,7 +86,10 @@ impl Play {
 
     /// Plays to the end and says what became known, a line each.
     pub fn told(mut self) -> Vec<String> {
-        let mut open = self.feed(Happening::Begin { kept: Vec::new() });
+        let mut open = self.feed(Happening::Begin {
+            kept: Vec::new(),
+            left: Vec::new(),
+        });
         self.run(&mut open);
         self.told
     }

@@ -63,7 +63,10 @@ fn record(plan: &Arc<Plan>, seed: u64) -> Vec<Input> {
     let mut machine = machine(plan);
     world.feed(
         &mut machine,
-        wf::machine::Happening::Begin { kept: Vec::new() },
+        wf::machine::Happening::Begin {
+            kept: Vec::new(),
+            left: Vec::new(),
+        },
     );
     world.drive(&mut machine, &mut dice);
     world.inputs

@@ -124,6 +124,7 @@ fn fact(fact: &Fact) -> &'static str {
         Fact::RunStarted { .. } => "run_started",
         Fact::StepKept { .. } => "step_kept",
         Fact::ItemKept { .. } => "item_kept",
+        Fact::StepLeft { .. } => "step_left",
         Fact::StepExpanded { .. } => "step_expanded",
         Fact::LockAwaited { .. } => "lock_awaited",
         Fact::CacheHit { .. } => "cache_hit",

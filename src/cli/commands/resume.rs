@@ -1,6 +1,7 @@
 use clap::Args;
 
 use crate::cli::execute::{Telling, finish, session};
+use crate::cli::lineage::past;
 use crate::cli::{Exit, Failure, RunArg, Ui, load};
 use crate::engine;
 use crate::name::RunId;
@@ -24,7 +25,7 @@ pub fn run(ui: &Ui, args: &ResumeArgs) -> Result<Exit, Failure> {
     let reader = Reader::open(&ui.workspace().state)?;
     let run = args.run.resolve(&reader)?;
     let row = reader.run(&run)?;
-    if let Some((above, attempt)) = row.parent {
+    if let Some((above, attempt)) = &row.parent {
         let message = format!("run {} is part of another: {attempt}", run.short());
         let failure = Failure::new(Exit::Usage, message);
         return Err(failure.hint(format!("wf resume {}", above.short())));
@@ -42,9 +43,10 @@ pub fn run(ui: &Ui, args: &ResumeArgs) -> Result<Exit, Failure> {
         )));
     }
     let ready = load::snapshot(ui, &reader, &run)?;
+    let past = past(&reader, &row, &ready.plan)?;
     drop(reader);
     let session = session(ui, &ready, &args.telling)?;
-    let finished = engine::resume(&session, &run, ready.plan.clone());
+    let finished = engine::resume(&session, &run, ready.plan.clone(), past);
     finish(ui, &ready, &session, finished, &args.telling)
 }
 

@@ -57,8 +57,7 @@ pub fn run(ui: &Ui, args: &RunArgs) -> Result<Exit, Failure> {
         path: ready.path.clone(),
         sources: ready.sources.clone(),
         params,
-        kept: Vec::new(),
-        retry_of: None,
+        past: None,
         config: serde_json::json!({ "max_parallel": args.jobs }),
     };
     let finished = engine::run(&session, request);

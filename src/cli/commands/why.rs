@@ -1,8 +1,10 @@
 use clap::Args;
 
+use crate::cli::lineage::past_below;
 use crate::cli::which::{Found, StepArg, find};
 use crate::cli::{Exit, Failure, Ui, load};
 use crate::exec::cache::differences;
+use crate::repeat::Fate;
 use crate::report::record::{CacheStory, Record, Why, why};
 use crate::store::Reader;
 
@@ -44,13 +46,25 @@ pub fn run(ui: &Ui, args: &WhyArgs) -> Result<Exit, Failure> {
         });
     }
     let cache = cache(&reader, &record, &found)?;
+    let again = again(&reader, &found)?;
     ui.print(&why(&Why {
         record: &record,
         plan: &plan,
         place: &found.place,
         cache: cache.as_ref(),
+        again: again.as_deref(),
     }))?;
     Ok(Exit::Ok)
+}
+
+/// Why the step ran again, if its run repeats another.
+fn again(reader: &Reader, found: &Found) -> Result<Option<String>, Failure> {
+    let past = past_below(reader, &found.run)?;
+    let fate = past.as_ref().and_then(|past| past.fate(&found.place.step));
+    Ok(match fate {
+        Some(Fate::Again(again)) => Some(again.why.to_string()),
+        _ => None,
+    })
 }
 
 fn cache(reader: &Reader, record: &Record, found: &Found) -> Result<Option<CacheStory>, Failure> {

@@ -1,6 +1,7 @@
 use serde::Serialize;
 
 use crate::machine::{Place, StepState};
+use crate::name::RunId;
 use crate::store::{ArtifactRow, AttemptRow, CheckRow, Owner, RunRow, StepRow};
 
 /// The version of the document of `wf show --json`. Within a version, keys are only added.
@@ -13,6 +14,8 @@ pub struct Record {
     pub v: u32,
     /// The run itself.
     pub run: RunRow,
+    /// The runs that repeat it.
+    pub repeated_by: Vec<RunId>,
     /// The process that works on it, or did when it died.
     pub owner: Option<Owner>,
     /// The steps that something happened to.

@@ -117,6 +117,7 @@ pub(super) fn record() -> Record {
     Record {
         v: super::RECORD_VERSION,
         run: run(),
+        repeated_by: Vec::new(),
         owner: None,
         steps: vec![fetch, build, publish],
         attempts: vec![

@@ -4,6 +4,7 @@ use super::record::{place, took};
 use super::{Life, Record};
 use crate::machine::{Place, StepState};
 use crate::model::Object;
+use crate::name::RunId;
 use crate::report::lines::{INDENT, broken, line, nth, word};
 use crate::report::paint::{DIM, GOOD, NAME, paint};
 use crate::report::{believed, counts, elapsed, first_line, moment, size, state_style};
@@ -52,6 +53,8 @@ fn head(record: &Record) -> String {
     if let Some(earlier) = &run.retry_of {
         field("retry of", earlier.short());
     }
+    let repeats: Vec<&str> = record.repeated_by.iter().map(RunId::short).collect();
+    field("again in", &repeats.join(", "));
     if let Some((above, attempt)) = &run.parent {
         field("part of", &format!("{attempt} of run {}", above.short()));
     }
@@ -100,7 +103,7 @@ fn step(row: &StepRow, place: &Place, depth: usize, told: bool) -> String {
     if let Some(from) = &row.kept_from {
         let _ = write!(about, " · kept from run {}", from.short());
     }
-    if !row.why.is_empty() && !told {
+    if !row.why.is_empty() && !told && row.kept_from.is_none() {
         let _ = write!(about, " · {}", first_line(&row.why));
     }
     let verb = believed(row.state, row.standing);

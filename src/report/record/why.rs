@@ -2,7 +2,7 @@ use std::fmt::Write as _;
 
 use super::Record;
 use super::record::place;
-use crate::machine::{Exit, Place, StepState};
+use crate::machine::{Exit, NOT_CHOSEN, Place, StepState};
 use crate::model::{Class, Plan, Step};
 use crate::name::RunId;
 use crate::report::paint::{BOLD, DIM, paint};
@@ -20,6 +20,8 @@ pub struct Why<'a> {
     pub place: &'a Place,
     /// What the cache was asked.
     pub cache: Option<&'a CacheStory>,
+    /// Why it ran again, if the run repeats another.
+    pub again: Option<&'a str>,
 }
 
 /// What a place asked the cache, and what it heard.
@@ -85,11 +87,21 @@ fn beginning(of: &Why<'_>, row: &StepRow, step: Option<&Step>) -> Vec<String> {
              did not succeed"
         )];
     }
-    let mut reasons: Vec<String> = step.map(|step| needs(of, step)).unwrap_or_default();
+    let again = of.again.filter(|_| row.state != StepState::Skipped);
+    let mut reasons: Vec<String> = again.map(|why| repeats(of, why)).into_iter().collect();
+    reasons.extend(step.map(|step| needs(of, step)).unwrap_or_default());
     if row.state == StepState::Skipped {
-        reasons.push(skip_rule(step));
+        reasons.push(skip_rule(row, step));
     }
     reasons
+}
+
+/// Why it ran although the run that this one repeats had run it, or was to run it.
+fn repeats(of: &Why<'_>, why: &str) -> String {
+    match &of.record.run.retry_of {
+        Some(earlier) => format!("it runs again after run {}: {why}", earlier.short()),
+        None => format!("it runs again: {why}"),
+    }
 }
 
 fn needs(of: &Why<'_>, step: &Step) -> Vec<String> {
@@ -120,11 +132,13 @@ fn needs(of: &Why<'_>, step: &Step) -> Vec<String> {
     reasons
 }
 
-fn skip_rule(step: Option<&Step>) -> String {
+fn skip_rule(row: &StepRow, step: Option<&Step>) -> String {
     let asks = step
         .and_then(|step| step.when.as_ref())
         .is_some_and(crate::expr::Expr::asks_status);
-    if asks {
+    if row.why == NOT_CHOSEN {
+        "`wf retry --only` runs nothing that is not chosen, and it had no result to keep".into()
+    } else if asks {
         "its `when` asks for the state of steps, so it decides alone; it was not true".into()
     } else {
         "the rule: a step is skipped if its `when` is not true, or if a step that it depends on \
@@ -283,6 +297,7 @@ mod tests {
             plan: &sample::plan(),
             place: &Place::of(&sample::name(step)),
             cache,
+            again: None,
         });
         assert_eq!(plain(&told), expected);
     }
@@ -347,6 +362,7 @@ fetch · verified
             plan: &sample::plan(),
             place: &Place::of(&sample::name("fetch")),
             cache: Some(&hit()),
+            again: None,
         });
         assert!(plain(&told).contains(expected), "{told}");
     }

@@ -1,6 +1,9 @@
+use std::fmt;
 use std::str::FromStr;
 
-use crate::name::Name;
+use serde::{Deserialize, Serialize};
+
+use super::Name;
 
 /// A step as a person names it: `build`, `fetch[2]`, `fetch[eu]#3`, `all/docs[2]/build`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -14,11 +17,12 @@ pub struct Subject {
 }
 
 /// A place as a person names it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Spot {
     /// The step.
     pub step: Name,
     /// The item, by its number or its key.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub item: Option<String>,
 }
 
@@ -26,6 +30,15 @@ pub struct Spot {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("a step is named like build, fetch[2], fetch[eu]#3 or outer/inner, not `{0}`")]
 pub struct BadSubject(String);
+
+impl fmt::Display for Spot {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.item {
+            Some(item) => write!(f, "{}[{item}]", self.step),
+            None => write!(f, "{}", self.step),
+        }
+    }
+}
 
 impl FromStr for Subject {
     type Err = BadSubject;

@@ -7,11 +7,63 @@ use crate::model::{
     Cache, Check, EnvVar, Fan, Http, Plan, Probe, Script, SecretSource, Step, Wait, Work,
 };
 
-/// Whether a step of `now` means what the step of that name meant in `before`, so that its
-/// result may be taken over.
-pub fn unchanged(before: &Plan, now: &Plan, step: &Step) -> bool {
-    let old = before.find(step.id.as_str()).map(|ix| before.step(ix));
-    old.is_some_and(|old| meaning(before, old) == meaning(now, step))
+/// In which respects a step means what the step of that name meant before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Same {
+    /// In all.
+    pub(super) whole: bool,
+    /// For each item by itself, whatever the list is.
+    pub(super) item: bool,
+    /// Apart from what stands in the plan that it uses.
+    pub(super) around: bool,
+}
+
+/// Compares a step with the step of that name before; `None` if there was none.
+pub(super) fn compare(before: &Plan, now: &Plan, step: &Step) -> Option<Same> {
+    let old = before.find(step.id.as_str()).map(|ix| before.step(ix))?;
+    let (mut then, mut this) = (meaning(before, old), meaning(now, step));
+    let whole = then == this;
+    // An item may read its place in the list.
+    let counts = [&then, &this].map(|meaning| meaning.to_string().to_uppercase());
+    let counts = counts.iter().any(|text| text.contains("ITEM_INDEX"));
+    let repeated = |step: &Step| !matches!(step.fan, Fan::Once);
+    let both = repeated(old) && repeated(step);
+    let item = whole || both && !counts && without(&then, "/fan") == without(&this, "/fan");
+    for inner in ["steps", "verify"] {
+        for meaning in [&mut then, &mut this] {
+            if let Some(Value::Object(work)) = meaning.get_mut("work") {
+                work.remove(inner);
+            }
+        }
+    }
+    let around = then == this;
+    Some(Same {
+        whole,
+        item,
+        around,
+    })
+}
+
+/// Whether the plan as a whole asks for and gives what it did.
+pub(super) fn same_whole(before: &Plan, now: &Plan) -> bool {
+    let whole = |plan: &Plan| {
+        let outputs = plan.parts().outputs.iter();
+        let outputs =
+            outputs.map(|output| json!([output.name, output.schema.text(), output.value.source()]));
+        json!([
+            plan.parts().verify.iter().map(check).collect::<Vec<_>>(),
+            outputs.collect::<Vec<_>>()
+        ])
+    };
+    whole(before) == whole(now)
+}
+
+fn without(meaning: &Value, pointer: &str) -> Value {
+    let mut meaning = meaning.clone();
+    if let Some(part) = meaning.pointer_mut(pointer) {
+        *part = Value::Null;
+    }
+    meaning
 }
 
 /// Everything of a step that bears on its result, without the places where it is written.

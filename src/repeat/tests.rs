@@ -1,0 +1,326 @@
+//! What becomes of steps, decided from rows that are written by hand.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::decide::{Scene, fates};
+use super::rows::Rows;
+use super::{Choice, Fate};
+use crate::expr::{Expr, Template};
+use crate::machine::{Standing, StepState};
+use crate::model::{Fan, Object, OnFailure, Parts, Plan, Policy, Script, Step, StepIx, Uses, Work};
+use crate::name::{Name, PlanId, Spot};
+use crate::source::Span;
+use crate::store::StepRow;
+
+fn name(text: &str) -> Name {
+    Name::parse(text).unwrap()
+}
+
+/// A step from `name`, `name < needs needs` or `name < needs: script`.
+fn step(line: &str, earlier: &[Step]) -> Step {
+    let (head, script) = line.split_once(": ").unwrap_or((line, "true"));
+    let (id, needs) = head.split_once(" < ").unwrap_or((head, ""));
+    let find = |need: &str| earlier.iter().position(|step| step.id.as_str() == need);
+    let needs = needs.split_whitespace().map(|need| find(need).unwrap());
+    let script = Script {
+        shell: vec!["sh".into(), "-c".into()],
+        text: script.into(),
+    };
+    Step {
+        depends_on: needs.map(|at| StepIx(u32::try_from(at).unwrap())).collect(),
+        ..Step::new(name(id), Work::Run(script))
+    }
+}
+
+fn plan(lines: &[&str], main: usize, change: impl Fn(&mut Vec<Step>)) -> Arc<Plan> {
+    let mut steps = Vec::new();
+    for line in lines {
+        let next = step(line, &steps);
+        steps.push(next);
+    }
+    change(&mut steps);
+    let policy = Policy {
+        max_parallel: 1,
+        on_failure: OnFailure::Stop,
+        grace: Duration::ZERO,
+    };
+    Plan::new(Parts::new(PlanId::parse("p").unwrap(), steps, main, policy)).unwrap()
+}
+
+/// Rows from `a+` (succeeded), `a-` (failed), `a.` (skipped), `a[key]+`.
+fn rows(text: &str) -> Rows {
+    let row = |word: &str| {
+        let (place, sign) = word.split_at(word.len() - 1);
+        let (step, key) = match place.strip_suffix(']') {
+            Some(place) => place.split_once('[').map(|(s, k)| (s, Some(k))).unwrap(),
+            None => (place, None),
+        };
+        StepRow {
+            step: name(step),
+            item: key.map(|_| 0),
+            item_key: key.map(str::to_owned),
+            state: match sign {
+                "+" => StepState::Succeeded,
+                "-" => StepState::Failed,
+                _ => StepState::Skipped,
+            },
+            standing: Standing::Reported,
+            attempts: 1,
+            started: None,
+            ended: None,
+            why: String::new(),
+            class: None,
+            tolerated: false,
+            cached: None,
+            kept_from: None,
+            outputs: Object::new(),
+        }
+    };
+    Rows::new(text.split_whitespace().map(row).collect())
+}
+
+fn path(text: &str) -> Vec<Spot> {
+    let spot = |part: &str| {
+        let (step, item) = match part.strip_suffix(']') {
+            Some(part) => part.split_once('[').map(|(s, i)| (s, Some(i))).unwrap(),
+            None => (part, None),
+        };
+        Spot {
+            step: name(step),
+            item: item.map(str::to_owned),
+        }
+    };
+    text.split('/').map(spot).collect()
+}
+
+fn from(texts: &[&str]) -> Choice {
+    Choice {
+        from: texts.iter().map(|text| path(text)).collect(),
+        ..Choice::default()
+    }
+}
+
+fn only(texts: &[&str]) -> Choice {
+    Choice {
+        narrow: true,
+        only: texts.iter().map(|text| path(text)).collect(),
+        ..Choice::default()
+    }
+}
+
+/// What is decided about a plan that was changed from one to another, in a word for each step.
+struct Case<'a> {
+    before: &'a Plan,
+    now: &'a Plan,
+    rows: &'a str,
+    choice: Choice,
+    changed: &'a [&'a str],
+    good: bool,
+}
+
+impl<'a> Case<'a> {
+    fn of(plan: &'a Plan, rows: &'a str) -> Self {
+        Self {
+            before: plan,
+            now: plan,
+            rows,
+            choice: Choice::default(),
+            changed: &[],
+            good: false,
+        }
+    }
+
+    fn decided(&self) -> Vec<Fate> {
+        fates(&Scene {
+            before: Some(self.before),
+            now: self.now,
+            choice: &self.choice,
+            narrow: false,
+            partial: &BTreeSet::new(),
+            changed: &self.changed.iter().map(|text| name(text)).collect(),
+            rows: &rows(self.rows),
+            good: self.good,
+        })
+    }
+
+    #[track_caller]
+    fn is(&self, expected: &str) {
+        let fates = self.decided();
+        let words = self.now.steps().iter().zip(&fates).map(|(step, fate)| {
+            let id = &step.id;
+            match fate {
+                Fate::Kept => format!("{id}+"),
+                Fate::Settled => format!("{id}."),
+                Fate::Left => format!("{id}x"),
+                Fate::Again(again) => {
+                    let inside = if again.inside { "/" } else { "" };
+                    let kept: Vec<&str> = again.kept.iter().map(String::as_str).collect();
+                    let kept = kept.join(",");
+                    format!("{id}!{inside}{kept}")
+                }
+            }
+        });
+        assert_eq!(words.collect::<Vec<_>>().join(" "), expected, "{fates:#?}");
+    }
+}
+
+#[test]
+fn what_did_not_succeed_and_what_depends_on_it_runs_again() {
+    let plan = plan(&["a", "b < a", "c < b", "d"], 4, |_| {});
+    Case::of(&plan, "a+ b- c. d+").is("a+ b! c! d+");
+    Case::of(&plan, "a- b+ c+ d+").is("a! b! c! d+");
+    Case::of(&plan, "a+ b. c. d+").is("a+ b. c. d+");
+    Case::of(&plan, "").is("a! b! c! d!");
+}
+
+#[test]
+fn what_was_changed_runs_again() {
+    let old = plan(&["a: echo 1", "b < a", "c"], 3, |_| {});
+    let new = plan(&["a: echo 2", "b < a", "c", "d"], 4, |_| {});
+    let case = Case {
+        before: &old,
+        ..Case::of(&new, "a+ b+ c+")
+    };
+    case.is("a! b! c+ d!");
+}
+
+#[test]
+fn a_choice_adds_steps_or_leaves_the_rest_out() {
+    let plan = plan(&["a", "b < a", "c < b", "d"], 4, |_| {});
+    let case = |rows, choice, expected| {
+        let case = Case {
+            choice,
+            ..Case::of(&plan, rows)
+        };
+        case.is(expected);
+    };
+    case("a+ b+ c+ d-", from(&["b"]), "a+ b! c! d!");
+    case("a+ b+ c+ d-", only(&["b"]), "a+ b! c+ dx");
+    let downstream = Choice {
+        downstream: vec![path("a")],
+        ..Choice::default()
+    };
+    case("a+ b+ c+ d+", downstream, "a+ b! c! d+");
+    let all = Choice {
+        all: true,
+        ..Choice::default()
+    };
+    case("a+ b+ c+ d+", all, "a! b! c! d!");
+    let both = Choice {
+        from: vec![path("c")],
+        ..only(&["d"])
+    };
+    case("a+ b- c+ d+", both, "a+ bx c! d!");
+}
+
+#[test]
+fn finally_steps_rest_if_nothing_before_them_runs() {
+    let when = |text: &str| Expr::parse(text, Span::new(0, text.len())).ok();
+    let plan = plan(&["a", "x", "y", "z"], 1, |steps| {
+        steps[2].when = when("failed()");
+    });
+    Case::of(&plan, "a- x+ y+ z-").is("a! x! y! z!");
+    let case = |good, rows, expected| {
+        let case = Case {
+            good,
+            ..Case::of(&plan, rows)
+        };
+        case.is(expected);
+    };
+    case(true, "a+ x+ y. z-", "a+ x+ y. z!");
+    case(false, "a+ x+ y+ z+", "a+ x+ y! z+");
+    case(false, "a+ x+ y. z+", "a+ x+ y! z+");
+}
+
+#[test]
+fn who_reads_a_parameter_that_changed_runs_again() {
+    let lines = [
+        "a: echo $WF_PARAM_DAY",
+        "b < a",
+        "c: echo $WF_PARAM_DAYS",
+        "d: sh run.sh",
+    ];
+    let plan = plan(&lines, 4, |_| {});
+    let case = Case {
+        changed: &["day"],
+        ..Case::of(&plan, "a+ b+ c+ d+")
+    };
+    case.is("a! b! c+ d!");
+    let narrow = Case {
+        choice: only(&["c"]),
+        ..case
+    };
+    narrow.is("ax b+ c! dx");
+}
+
+#[test]
+fn items_are_kept_by_their_keys_whatever_the_list_is() {
+    let each = |keys: &'static [&str]| {
+        plan(&["each: echo", "b < each"], 2, |steps: &mut Vec<Step>| {
+            steps[0].fan = Fan::List(keys.iter().map(|key| (*key).into()).collect());
+        })
+    };
+    let (old, new) = (each(&["x", "y"]), each(&["x", "y", "z"]));
+    let rows = "each+ each[x]+ each[y]+ b+";
+    let case = Case {
+        before: &old,
+        ..Case::of(&new, rows)
+    };
+    case.is("each!x,y b!");
+    Case::of(&old, "each- each[x]+ each[y]- b.").is("each!x b!");
+    let chosen = Case {
+        choice: from(&["each[x]"]),
+        ..Case::of(&old, rows)
+    };
+    chosen.is("each!y b!");
+    let narrow = Case {
+        choice: only(&["each[x]"]),
+        ..Case::of(&old, "each- each[x]+ each[y]- b.")
+    };
+    let Fate::Again(again) = &narrow.decided()[0] else {
+        panic!("it was chosen");
+    };
+    assert_eq!(again.but, Some(vec!["x".to_owned()]));
+}
+
+#[test]
+fn a_plan_that_a_step_uses_is_looked_into() {
+    let inner = |script: &str| plan(&[&format!("in: {script}")], 1, |_| {});
+    let outer = |script: &str, day: &str| {
+        let uses = Uses {
+            plan: inner(script),
+            path: "inner.md".into(),
+            with: vec![(name("day"), Template::literal(day))],
+        };
+        plan(&["a", "u < a", "b < u"], 3, move |steps: &mut Vec<Step>| {
+            steps[1].work = Work::Uses(Box::new(uses.clone()));
+        })
+    };
+    let old = outer("echo 1", "mon");
+    Case::of(&old, "a+ u- b.").is("a+ u!/ b!");
+    Case::of(&old, "a- u- b.").is("a! u! b!");
+    Case::of(&old, "a+ u+ b+").is("a+ u+ b+");
+    let (inside, around) = (outer("echo 2", "mon"), outer("echo 1", "tue"));
+    let case = |now, expected| {
+        let case = Case {
+            before: &old,
+            ..Case::of(now, "a+ u+ b+")
+        };
+        case.is(expected);
+    };
+    case(&inside, "a+ u!/ b!");
+    case(&around, "a+ u! b!");
+    let chosen = |choice, expected| {
+        let case = Case {
+            choice,
+            ..Case::of(&old, "a+ u+ b+")
+        };
+        case.is(expected);
+    };
+    chosen(from(&["u/in"]), "a+ u!/ b!");
+    chosen(only(&["u/in"]), "a+ u!/ b+");
+    chosen(from(&["u"]), "a+ u! b!");
+    chosen(from(&["a"]), "a! u! b!");
+}

@@ -9,6 +9,7 @@ mod cli;
 mod crash;
 mod docs;
 mod examples;
+mod faults;
 mod hostile;
 mod layers;
 mod leases;

@@ -13,6 +13,7 @@ mod env;
 mod execute;
 mod exit;
 mod failure;
+mod health;
 mod keep;
 mod load;
 mod log_lines;

@@ -64,7 +64,7 @@ pub fn run(ui: &Ui, args: &RetryArgs) -> Result<Exit, Failure> {
     };
     let finished = engine::run(&session, request);
     let exit = finish(ui, &ready, &session, finished, &args.telling)?;
-    prune(ui, &session, &ready)?;
+    prune(ui, &session, &ready);
     Ok(exit)
 }
 

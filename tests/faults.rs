@@ -104,32 +104,6 @@ fn a_full_disk_stops_a_run_that_goes_on_when_there_is_room() {
 }
 
 #[test]
-fn a_result_stands_when_there_is_no_room_to_forget_others() {
-    let sandbox = filled(true);
-    sandbox.file("wf.yaml", "retention: {max_runs: 1}\n");
-    // The room grows until the run can be recorded; forgetting others takes more.
-    let script = "for blocks in $(seq 100 4 900); do
-            told=$(trap '' XFSZ; ulimit -f $blocks; $0 run small.md 2>&1) && break
-        done
-        echo \"$told\"; $0 doctor; $0 runs; $0 run small.md -q && $0 runs";
-    let mut limited = sandbox.program("sh");
-    let output = limited
-        .args(["-c", script, env!("CARGO_BIN_EXE_wf")])
-        .output();
-    let told = String::from_utf8(output.unwrap().stdout).unwrap();
-    says(
-        &told,
-        &["warning: old runs are not forgotten: ", "none altered"],
-    );
-    let lists: Vec<&str> = told.split("run       plan").collect();
-    let ended = |list: &str| list.matches("succeeded").count();
-    assert!(
-        lists.len() == 3 && ended(lists[1]) > 1 && ended(lists[2]) == 1,
-        "{told}"
-    );
-}
-
-#[test]
 fn a_state_that_cannot_be_written_can_be_read() {
     let sandbox = Sandbox::new();
     sandbox.file("small.md", SMALL);

@@ -6,6 +6,7 @@
 
 mod bad_input;
 mod cli;
+mod clock;
 mod crash;
 mod docs;
 mod examples;

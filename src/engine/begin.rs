@@ -97,7 +97,8 @@ fn go_on(
         }
         let end = recorded_end(run, &events);
         let (stop, heard) = watch::channel(told);
-        let dispatcher = Dispatcher::new(ongoing, machine, None, end);
+        let last = events.last().map(|(_, event)| event.at);
+        let dispatcher = Dispatcher::new(ongoing, machine, None, end).not_before(last);
         let work = dispatcher.work(Vec::new(), heard);
         let finished = fenced(fence, signals::heeding(stop, work)).await?;
         keeper::conclude(&session.store.folder().keepers(), &past).await;

@@ -118,7 +118,9 @@ fn prepare(
         machine.replay(event)?;
     }
     let began = events.first().map(|(_, event)| event.at);
-    let spent = began.map_or(Duration::ZERO, |began| session.clock.now().since(began));
+    let last = events.last().map(|(_, event)| event.at);
+    let now = session.clock.now().max(last.unwrap_or_default());
+    let spent = began.map_or(Duration::ZERO, |began| now.since(began));
     let new = events.is_empty().then(|| NewRun {
         plan: uses.plan.id().clone(),
         path: uses.path.clone(),
@@ -132,7 +134,8 @@ fn prepare(
     let tenure = outer.tenure.clone();
     let run = Ongoing::new(session, this, Arc::clone(&uses.plan), params, tenure)?;
     let end = super::dispatch::recorded_end(&id, &events);
-    Ok((Dispatcher::new(run, machine, new, end), spent))
+    let dispatcher = Dispatcher::new(run, machine, new, end).not_before(last);
+    Ok((dispatcher, spent))
 }
 
 fn ended(task: &Task, finished: Finished, timed_out: bool) -> Ended {

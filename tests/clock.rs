@@ -6,7 +6,7 @@ use crate::support::{Sandbox, until};
 
 /// What the log says of a run: its instants, in order.
 fn instants(sandbox: &Sandbox) -> Vec<Moment> {
-    let connection = rusqlite::Connection::open(sandbox.at(".wf/state.db")).unwrap();
+    let connection = sandbox.database();
     let mut events = connection
         .prepare("SELECT at FROM events ORDER BY seq")
         .unwrap();
@@ -61,5 +61,5 @@ fn a_clock_set_forward_ends_what_has_a_limit_on_it() {
     let resumed = at(&sandbox, "2030-01-01T00:00:00Z", &["resume", "--last"]);
     let told = String::from_utf8_lossy(&resumed.stdout).into_owned();
     assert_eq!(resumed.status.code(), Some(1), "{told}");
-    assert!(told.contains("5h"), "{told}");
+    assert!(told.contains("longer than it may"), "{told}");
 }

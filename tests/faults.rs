@@ -4,8 +4,6 @@
 use std::fs;
 use std::io::Write as _;
 
-use rusqlite::Connection;
-
 use crate::support::{Did, Sandbox, until};
 
 /// A plan whose steps run again when they were interrupted, and fill the state.
@@ -139,7 +137,7 @@ fn filled(whole: bool) -> Sandbox {
         sandbox.wf(&["run", "small.md", "-q"]).exits(0);
     }
     if whole {
-        let connection = Connection::open(sandbox.at(".wf/state.db")).unwrap();
+        let connection = sandbox.database();
         let truncate = "PRAGMA wal_checkpoint(TRUNCATE)";
         connection.query_row(truncate, [], |_| Ok(())).unwrap();
     }
@@ -224,7 +222,7 @@ fn a_damaged_page_is_found() {
 #[test]
 fn a_log_that_was_cut_is_found_even_if_its_run_has_not_ended() {
     let sandbox = filled(true);
-    let connection = Connection::open(sandbox.at(".wf/state.db")).unwrap();
+    let connection = sandbox.database();
     let cut = "DELETE FROM events WHERE run = (SELECT max(key) FROM runs) AND n > 1;
         UPDATE runs SET outcome = NULL WHERE key = (SELECT max(key) FROM runs)";
     connection.execute_batch(cut).unwrap();
@@ -242,7 +240,7 @@ fn a_log_that_was_cut_is_found_even_if_its_run_has_not_ended() {
 #[test]
 fn a_database_that_somebody_holds_is_waited_for_and_then_told_of() {
     let sandbox = filled(true);
-    let holder = Connection::open(sandbox.at(".wf/state.db")).unwrap();
+    let holder = sandbox.database();
     holder.execute_batch("BEGIN IMMEDIATE").unwrap();
     let mut command = sandbox.command(&["run", "small.md"]);
     let refused = command.env("WF_LEASE", "300").output().unwrap();

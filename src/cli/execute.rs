@@ -118,15 +118,13 @@ pub fn prune(ui: &Ui, session: &Session, ready: &Ready) {
         max_age: ready.config.retention.max_age,
         max_runs: ready.config.retention.max_runs.map(|runs| runs as usize),
     };
-    if keep.max_age.is_some() || keep.max_runs.is_some() {
-        if let Err(error) = session.store.prune(keep, ui.env.now()) {
-            ui.say(&format!(
-                "{} old runs are not forgotten: {error}\n{} {}\n",
-                paint(WARN, "warning:"),
-                paint(NAME, "hint:"),
-                error.remedy()
-            ));
-        }
+    let wanted = keep.max_age.is_some() || keep.max_runs.is_some();
+    if wanted && let Err(error) = session.store.prune(keep, ui.env.now()) {
+        let (warning, hint) = (paint(WARN, "warning:"), paint(NAME, "hint:"));
+        let remedy = error.remedy();
+        ui.say(&format!(
+            "{warning} old runs are not forgotten: {error}\n{hint} {remedy}\n"
+        ));
     }
 }
 

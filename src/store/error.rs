@@ -202,8 +202,9 @@ impl StoreError {
             Some(ErrorCode::ReadOnly) => Self::ReadOnly(path),
             Some(ErrorCode::DiskFull) => Self::NoSpace(path),
             Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => Self::Busy(path),
-            Some(ErrorCode::SystemIoFailure) if is_full(&path) => Self::NoSpace(path),
-            Some(ErrorCode::CannotOpen) if is_full(&path) => Self::NoSpace(path),
+            Some(ErrorCode::SystemIoFailure | ErrorCode::CannotOpen) if is_full(&path) => {
+                Self::NoSpace(path)
+            }
             Some(ErrorCode::CannotOpen | ErrorCode::PermissionDenied) if is_read_only(&path) => {
                 Self::ReadOnly(path)
             }

@@ -108,7 +108,7 @@ fn unpack(from: &Path, to: &Path) -> Result<Manifest, StoreError> {
         }
         _ => wrong(&error.to_string()),
     };
-    let file = File::open(from).map_err(|error| StoreError::io("read", from, &error))?;
+    let file = File::open(from).map_err(|error| wrong(&error.to_string()))?;
     let mut archive = tar::Archive::new(BufReader::new(file));
     let (mut files, mut manifest) = (0, None);
     for entry in archive.entries().map_err(failed)? {

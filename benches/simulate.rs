@@ -80,6 +80,9 @@ fn main() {
     for gap in coverage.gaps() {
         println!("never seen: {gap}");
     }
+    for law in LAWS {
+        println!("  {:<34} {}", law.name, law.says);
+    }
     let rate = asked.seeds as f64 / took.as_secs_f64();
     println!(
         "{} seeds in {took:.1?}, {rate:.0} a second; {} laws hold",

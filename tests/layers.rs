@@ -40,6 +40,7 @@ const LAYERS: &[(&str, &str)] = &[
 const CRATES: &[(&str, &str)] = &[
     ("tokio", "store exec engine cli"),
     ("rusqlite", "store"),
+    ("tar", "store"),
     ("petgraph", "graph"),
     ("minijinja", "expr"),
     ("granit_parser", "spec"),

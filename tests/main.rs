@@ -6,9 +6,11 @@
 
 mod bad_input;
 mod cli;
+mod clock;
 mod crash;
 mod docs;
 mod examples;
+mod faults;
 mod hostile;
 mod layers;
 mod leases;

@@ -91,6 +91,8 @@ pub enum Command {
     Why(commands::why::WhyArgs),
     Graph(commands::graph::GraphArgs),
     Schema(commands::schema::SchemaArgs),
+    Backup(commands::backup::BackupArgs),
+    Restore(commands::restore::RestoreArgs),
     Doctor(commands::doctor::DoctorArgs),
     Completions(commands::completions::CompletionsArgs),
 }

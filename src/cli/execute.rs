@@ -12,6 +12,7 @@ use crate::engine::{EngineError, Finished, Ground, Observer, Session};
 use crate::machine::Outcome;
 use crate::report::follow::{Actions, JsonLines, Live, Plain, Screen, Several, Volume};
 use crate::report::record::{Record, junit, summary};
+use crate::report::{NAME, WARN, paint};
 use crate::store::{Durability, Reader, Retention, Store};
 
 /// How a run is told, and to whom.
@@ -110,16 +111,21 @@ pub fn finish(
     }
 }
 
-/// Forgets the runs that the configuration keeps no longer.
-pub fn prune(ui: &Ui, session: &Session, ready: &Ready) -> Result<(), Failure> {
+/// Forgets the runs that the configuration keeps no longer. A run went as it went, even if this
+/// fails.
+pub fn prune(ui: &Ui, session: &Session, ready: &Ready) {
     let keep = Retention {
         max_age: ready.config.retention.max_age,
         max_runs: ready.config.retention.max_runs.map(|runs| runs as usize),
     };
-    if keep.max_age.is_some() || keep.max_runs.is_some() {
-        session.store.prune(keep, ui.env.now())?;
+    let wanted = keep.max_age.is_some() || keep.max_runs.is_some();
+    if wanted && let Err(error) = session.store.prune(keep, ui.env.now()) {
+        let (warning, hint) = (paint(WARN, "warning:"), paint(NAME, "hint:"));
+        let remedy = error.remedy();
+        ui.say(&format!(
+            "{warning} old runs are not forgotten: {error}\n{hint} {remedy}\n"
+        ));
     }
-    Ok(())
 }
 
 fn write_reports(ui: &Ui, record: &Record, telling: &Telling) -> Result<(), Failure> {

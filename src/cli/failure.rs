@@ -70,9 +70,11 @@ impl From<io::Error> for Failure {
 impl From<StoreError> for Failure {
     fn from(error: StoreError) -> Self {
         let exit = match error {
-            StoreError::NoState(_) | StoreError::Owned { .. } | StoreError::UnknownRun(_) => {
-                Exit::Usage
-            }
+            StoreError::NoState(_)
+            | StoreError::Owned { .. }
+            | StoreError::UnknownRun(_)
+            | StoreError::Exists(_)
+            | StoreError::NotABackup { .. } => Exit::Usage,
             _ => Exit::State,
         };
         let failure = Self::new(exit, error.to_string()).hint(error.remedy());

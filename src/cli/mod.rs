@@ -14,6 +14,7 @@ mod env;
 mod execute;
 mod exit;
 mod failure;
+mod health;
 mod keep;
 mod lineage;
 mod load;

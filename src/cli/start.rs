@@ -49,6 +49,8 @@ fn run(ui: &Ui, command: &Command) -> Result<Exit, Failure> {
         Command::Why(args) => commands::why::run(ui, args),
         Command::Graph(args) => commands::graph::run(ui, args),
         Command::Schema(args) => commands::schema::run(ui, args),
+        Command::Backup(args) => commands::backup::run(ui, args),
+        Command::Restore(args) => commands::restore::run(ui, args),
         Command::Doctor(args) => commands::doctor::run(ui, args),
         Command::Completions(args) => commands::completions::run(ui, args),
     }

@@ -99,7 +99,8 @@ fn go_on(
         }
         let end = recorded_end(run, &events);
         let (stop, heard) = watch::channel(told);
-        let dispatcher = Dispatcher::new(ongoing, machine, None, end);
+        let last = events.last().map(|(_, event)| event.at);
+        let dispatcher = Dispatcher::new(ongoing, machine, None, end).not_before(last);
         let finished = fenced(fence, signals::heeding(stop, dispatcher.work(heard))).await?;
         keeper::conclude(&session.store.folder().keepers(), &earlier).await;
         Ok(finished)

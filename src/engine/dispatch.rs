@@ -8,7 +8,8 @@ use tokio::sync::watch;
 use tokio::task::{AbortHandle, JoinSet};
 
 use crate::exec::Stop;
-use crate::machine::{Attempt, Effect, Event, Fact, Happening, Input, Machine, Place, Turn};
+use crate::machine::{Attempt, Effect, Event, Fact, Happening, Input, Machine, Place, Timer, Turn};
+use crate::model::{Wait, Work};
 use crate::name::RunId;
 use crate::repeat::Past;
 use crate::store::{Appended, Batch, NewRun, StoreError, Ticket};
@@ -81,6 +82,13 @@ impl Dispatcher {
         }
     }
 
+    /// Begins no earlier than an instant: the time of a run does not go back, even if the clock was
+    /// set back while nobody worked on it.
+    pub(super) fn not_before(mut self, at: Option<Moment>) -> Self {
+        self.now = self.now.max(at.unwrap_or_default());
+        self
+    }
+
     /// Begins the run, or goes on with a replayed one, and works on it to its end.
     pub(super) async fn work(
         mut self,
@@ -122,14 +130,14 @@ impl Dispatcher {
 
     async fn wait(&mut self, stop: &mut watch::Receiver<Stop>) -> Result<Woken, EngineError> {
         let session = Arc::clone(&self.run.session);
-        let next = self.timers.next().filter(|_| self.end.is_none());
-        let sleep = next.map(|at| at.since(session.clock.now()));
+        let next = self.timers.next(session.clock.now());
+        let sleep = next.filter(|_| self.end.is_none());
         let ticks = self.run.this.path.is_empty() && {
             let mut wants = false;
             session.observe(|observer| wants = observer.wants_ticks());
             wants
         };
-        if self.undurable.is_empty() && self.units.is_empty() && next.is_none() {
+        if self.undurable.is_empty() && self.units.is_empty() && sleep.is_none() {
             return Err(EngineError::Stuck);
         }
         let first = self.undurable.front_mut();
@@ -207,15 +215,24 @@ impl Dispatcher {
     }
 
     fn ring(&mut self) {
-        let now = self.run.session.clock.now();
-        while let Some(at) = self.timers.next() {
-            // A sleep never ends early, and a clock that stands still must not hold a run up.
-            if let Some((at, timer)) = self.timers.pop() {
-                self.happen(at, Happening::Woke { timer });
-            }
-            if self.timers.next().is_none_or(|next| next > now.max(at)) {
-                break;
-            }
+        let wall = self.run.session.clock.now();
+        while let Some((at, timer)) = self.timers.pop(wall) {
+            self.happen(at, Happening::Woke { timer });
+        }
+    }
+
+    fn wake(&mut self, at: Moment, timer: Timer) {
+        let step = match &timer {
+            Timer::Wait(attempt) => Some(unit::step_of(&self.run, &attempt.place)),
+            _ => None,
+        };
+        // Its limit, if that is earlier, is a while.
+        let named = |work: &Work| matches!(work, Work::Wait(Wait::Until(until)) if *until == at);
+        if step.is_some_and(|step| named(&step.work)) {
+            let wall = self.run.session.clock.now();
+            self.timers.set_on_wall(at, wall, timer);
+        } else {
+            self.timers.set(at, self.now, timer);
         }
     }
 
@@ -238,7 +255,7 @@ impl Dispatcher {
     fn carry_out(&mut self, effect: Effect) {
         let run = Arc::clone(&self.run);
         match effect {
-            Effect::Wake { timer, at } => self.timers.set(at, timer),
+            Effect::Wake { timer, at } => self.wake(at, timer),
             Effect::Kill { attempt, force } => {
                 if let Some(stop) = self.stops.get(&attempt) {
                     let degree = if force { Stop::AtOnce } else { Stop::Gently };

@@ -119,8 +119,10 @@ fn prepare(
         machine.replay(event)?;
     }
     let began = events.first().map(|(_, event)| event.at);
-    let spent = began.map_or(Duration::ZERO, |began| session.clock.now().since(began));
     let past = past(task, &params)?;
+    let last = events.last().map(|(_, event)| event.at);
+    let now = session.clock.now().max(last.unwrap_or_default());
+    let spent = began.map_or(Duration::ZERO, |began| now.since(began));
     let new = events.is_empty().then(|| NewRun {
         plan: uses.plan.id().clone(),
         path: uses.path.clone(),
@@ -136,7 +138,8 @@ fn prepare(
     let errand = Errand { plan, params, past };
     let run = Ongoing::new(session, this, errand, tenure)?;
     let end = super::dispatch::recorded_end(&id, &events);
-    Ok((Dispatcher::new(run, machine, new, end), spent))
+    let dispatcher = Dispatcher::new(run, machine, new, end).not_before(last);
+    Ok((dispatcher, spent))
 }
 
 /// The run that the nested run repeats: what was nested there in the run that the outer one

@@ -28,6 +28,7 @@ pub(super) fn append(writing: &Writing<'_>, batch: Batch) -> Result<Appended, St
         push(writing, &mut tail, place, event)?;
         project::event(connection, place, event).map_err(failed)?;
     }
+    writing.tail.set(Some(tail));
     Ok(Appended {
         last: u64::try_from(place.n).unwrap_or(0),
     })

@@ -6,6 +6,7 @@ use sha2::{Digest as _, Sha256};
 use tempfile::NamedTempFile;
 
 use super::{Durability, StoreError};
+use crate::crash;
 use crate::digest::Digest;
 
 /// How much is copied at once.
@@ -54,7 +55,9 @@ impl Blobs {
             return Err(StoreError::Altered(self.path(digest)));
         }
         set_mode(copy.as_file(), mode).map_err(failed)?;
+        crash::point("file.before");
         copy.persist(to).map_err(|error| failed(error.error))?;
+        crash::point("file.after");
         Ok(())
     }
 
@@ -81,7 +84,9 @@ impl Blobs {
         if self.durability == Durability::Full {
             copy.as_file().sync_data().map_err(failed)?;
         }
+        crash::point("blob.before");
         copy.persist(&path).map_err(|error| failed(error.error))?;
+        crash::point("blob.after");
         if self.durability == Durability::Full {
             sync_folder(folder)
                 .and_then(|()| sync_folder(&self.dir))
@@ -119,14 +124,16 @@ fn pour(mut from: impl Read, to: &mut File, name: &Path) -> Result<(Digest, u64)
     Ok((Digest::from(<[u8; 32]>::from(hasher.finalize())), size))
 }
 
+/// Sets the permission bits of a file.
 #[cfg(unix)]
-fn set_mode(file: &File, mode: u32) -> io::Result<()> {
+pub(super) fn set_mode(file: &File, mode: u32) -> io::Result<()> {
     use std::os::unix::fs::PermissionsExt;
     file.set_permissions(Permissions::from_mode(mode & 0o777))
 }
 
+/// Sets the permission bits of a file, where there are such.
 #[cfg(not(unix))]
-fn set_mode(_: &File, _: u32) -> io::Result<()> {
+pub(super) fn set_mode(_: &File, _: u32) -> io::Result<()> {
     Ok(())
 }
 

@@ -1,7 +1,7 @@
 use rusqlite::Row;
 
 use super::log::{BEGINNING, Position, hash};
-use super::{Reader, StoreError};
+use super::{Reader, StoreError, mark};
 use crate::digest::Digest;
 use crate::name::RunId;
 
@@ -34,7 +34,7 @@ pub enum ChainFault {
 /// Checks every event of the log; gives how many there are, or the first that is wrong.
 ///
 /// What was cut from the very end of the log leaves no gap; it is found where the projections
-/// know of a run, or of its end, and the log does not.
+/// know of a run, or of its end, and the log does not, and by the mark of how far the log reached.
 pub fn verify_chain(reader: &Reader) -> Result<Result<u64, BrokenChain>, StoreError> {
     let failed = |error| reader.failed(&error);
     // One transaction: the log and the projections as of one instant.
@@ -53,7 +53,11 @@ pub fn verify_chain(reader: &Reader) -> Result<Result<u64, BrokenChain>, StoreEr
         })
         .map_err(failed);
     drop(snapshot);
-    checked
+    let checked = checked?;
+    if checked.is_ok() {
+        mark::check(Some(reader.connection()), reader.folder())?;
+    }
+    Ok(checked)
 }
 
 /// Follows the hashes; gives the count, or where and in which run they break.

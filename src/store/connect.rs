@@ -6,10 +6,11 @@ use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 
 use super::migrate::{self, Schema};
-use super::{Durability, Folder, StoreError};
+use super::{Durability, Folder, StoreError, mark};
+use crate::crash;
 
-/// How long to wait for another process that writes.
-const PATIENCE: Duration = Duration::from_secs(20);
+/// How long to wait for another process that writes; less than a lease lasts.
+pub(super) const PATIENCE: Duration = Duration::from_secs(20);
 
 /// How many statements stay prepared; more than this module has.
 const STATEMENTS: usize = 64;
@@ -28,11 +29,15 @@ pub(super) fn for_writing(
         // Held until the function ends: only one process makes or changes a schema.
         let _turn = turn(folder);
         if migrate::inspect(&connection, &path)? == Schema::Empty {
+            // What should be full is not begun anew.
+            mark::check(None, folder)?;
             prepare_empty(&connection).map_err(failed)?;
+            crash::point("prepare.after");
         }
         migrate::migrate(&mut connection, &path)?;
     }
     set_up_writer(&connection, durability).map_err(failed)?;
+    mark::check(Some(&connection), folder)?;
     Ok(connection)
 }
 
@@ -40,17 +45,23 @@ pub(super) fn for_writing(
 pub(super) fn for_reading(folder: &Folder) -> Result<Connection, StoreError> {
     let path = folder.database();
     if !path.exists() {
-        return Err(StoreError::NoState(folder.path().into()));
+        return nothing(folder);
     }
     let connection = open(&path, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
     match migrate::inspect(&connection, &path)? {
-        Schema::Empty => Err(StoreError::NoState(folder.path().into())),
+        Schema::Empty => nothing(folder),
         Schema::Old => {
             drop(for_writing(folder, Durability::Full)?);
             Ok(connection)
         }
         Schema::Current => Ok(connection),
     }
+}
+
+/// There is no state, unless there should be.
+fn nothing<T>(folder: &Folder) -> Result<T, StoreError> {
+    mark::check(None, folder)?;
+    Err(StoreError::NoState(folder.path().into()))
 }
 
 fn open(path: &Path, flags: OpenFlags) -> Result<Connection, StoreError> {
@@ -64,9 +75,16 @@ fn open(path: &Path, flags: OpenFlags) -> Result<Connection, StoreError> {
 
 /// A turn among the processes that want to change the schema. A file system that knows no
 /// locks leaves it to SQLite's own.
-fn turn(folder: &Folder) -> Option<File> {
+pub(super) fn turn(folder: &Folder) -> Option<File> {
     let file = File::open(folder.path()).ok()?;
     file.lock().ok()?;
+    Some(file)
+}
+
+/// The turn, if nobody has it.
+pub(super) fn free_turn(folder: &Folder) -> Option<File> {
+    let file = File::open(folder.path()).ok()?;
+    file.try_lock().ok()?;
     Some(file)
 }
 

@@ -2,7 +2,7 @@ use std::path::{Path, PathBuf};
 
 use rusqlite::ErrorCode;
 
-use super::Lease;
+use super::{BrokenChain, Lease};
 use crate::name::RunId;
 
 /// Why the state cannot be read or written. [`StoreError::remedy`] says what to do.
@@ -41,6 +41,35 @@ pub enum StoreError {
         /// What SQLite found.
         cause: String,
     },
+    /// Events that were acknowledged are gone from the end of the log.
+    #[error("{} has lost events: it holds {kept}, and {known} were recorded", path.display())]
+    Lost {
+        /// The file.
+        path: PathBuf,
+        /// How many there are.
+        kept: u64,
+        /// How many there were.
+        known: u64,
+    },
+    /// The log is not what was written.
+    #[error("{}: {broken}", path.display())]
+    Broken {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong, and where.
+        broken: BrokenChain,
+    },
+    /// A file is no backup, or not a whole one.
+    #[error("{} is not a whole backup: {cause}", path.display())]
+    NotABackup {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        cause: String,
+    },
+    /// What stands there would be lost.
+    #[error("{} is there already", .0.display())]
+    Exists(PathBuf),
     /// A migration that was applied is not the one this program knows.
     #[error("{} was made by another build: migration {number} differs", path.display())]
     Changed {
@@ -119,8 +148,17 @@ impl StoreError {
                 "move the file away, or put the state elsewhere with --state"
             }
             Self::Corrupt { .. } => {
-                "restore the state folder from a copy, or move it away to begin anew"
+                "restore a copy with `wf restore`, or move the state folder away to begin anew"
             }
+            Self::Lost { .. } => {
+                "restore a copy with `wf restore`; or remove state.mark beside it to go on with \
+                 what is left: steps that ended in what is lost run again"
+            }
+            Self::Broken { .. } => {
+                "restore a copy with `wf restore`; what is there can still be read"
+            }
+            Self::NotABackup { .. } => "nothing was changed; use another backup",
+            Self::Exists(_) => "nothing was changed; --force replaces it",
             Self::Changed { .. } => "use the wf that made it, or move the state folder away",
             Self::Newer { .. } => "use a newer wf, or put the state elsewhere with --state",
             Self::Busy(_) => "wait for the other process, or end it",
@@ -164,7 +202,38 @@ impl StoreError {
             Some(ErrorCode::ReadOnly) => Self::ReadOnly(path),
             Some(ErrorCode::DiskFull) => Self::NoSpace(path),
             Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => Self::Busy(path),
+            Some(ErrorCode::SystemIoFailure | ErrorCode::CannotOpen) if is_full(&path) => {
+                Self::NoSpace(path)
+            }
+            Some(ErrorCode::CannotOpen | ErrorCode::PermissionDenied) if is_read_only(&path) => {
+                Self::ReadOnly(path)
+            }
+            Some(ErrorCode::SystemIoFailure | ErrorCode::CannotOpen) => Self::Io {
+                doing: "use",
+                path,
+                cause,
+            },
             _ => Self::Sqlite { path, cause },
         }
     }
+}
+
+/// A disk with less than this is full: SQLite wants room for its index of the log.
+const ROOM: u64 = 64 * 1024;
+
+/// Whether the disk that a file is on has no room. SQLite does not always say so.
+fn is_full(path: &Path) -> bool {
+    disk(path).is_some_and(|disk| disk.f_bavail.saturating_mul(disk.f_frsize) < ROOM)
+}
+
+/// Whether a file, or what it is in, may not be written.
+fn is_read_only(path: &Path) -> bool {
+    use rustix::fs::{Access, access};
+    let folder = path.parent().unwrap_or(path);
+    access(folder, Access::WRITE_OK).is_err() || access(path, Access::WRITE_OK).is_err()
+}
+
+fn disk(path: &Path) -> Option<rustix::fs::StatVfs> {
+    path.parent()
+        .and_then(|folder| rustix::fs::statvfs(folder).ok())
 }

@@ -2,6 +2,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::StoreError;
+use crate::crash;
 use crate::name::RunId;
 
 /// The state folder and the places in it.
@@ -22,6 +23,11 @@ impl Folder {
     /// The database.
     pub fn database(&self) -> PathBuf {
         self.0.join("state.db")
+    }
+
+    /// How far the log is known to reach.
+    pub(super) fn mark(&self) -> PathBuf {
+        self.0.join("state.mark")
     }
 
     /// The files kept under their digests.
@@ -50,13 +56,18 @@ impl Folder {
     pub fn create(&self) -> Result<(), StoreError> {
         create(&self.0)?;
         let ignore = self.0.join(".gitignore");
-        if !ignore.exists() {
+        // An empty one is what a kill left of it.
+        if !ignore.metadata().is_ok_and(|file| file.len() > 0) {
             fs::write(&ignore, "*\n").map_err(|error| StoreError::io("write", &ignore, &error))?;
+            crash::point("ignore.after");
         }
         Ok(())
     }
 }
 
 fn create(path: &Path) -> Result<(), StoreError> {
-    fs::create_dir_all(path).map_err(|error| StoreError::io("create", path, &error))
+    crash::point("folder.before");
+    fs::create_dir_all(path).map_err(|error| StoreError::io("create", path, &error))?;
+    crash::point("folder.after");
+    Ok(())
 }

@@ -142,6 +142,21 @@ pub(super) fn release(connection: &Connection, run: &RunId) -> rusqlite::Result<
         .map(drop)
 }
 
+/// The locks whose holders are dead: name, run and place.
+pub(super) fn stale(connection: &Connection) -> rusqlite::Result<Vec<(String, RunId, String)>> {
+    let all: Vec<(Found, String)> = connection
+        .prepare("SELECT pid, start, boot, ns, store, run, place, name FROM locks ORDER BY name")?
+        .query_map([], |row| Ok((read(row)?, row.get(7)?)))?
+        .collect::<Result<_, _>>()?;
+    let mut stale = Vec::new();
+    for (found, name) in all {
+        if !found.holds(connection)? {
+            stale.push((name, RunId::from_stored(found.run), found.place));
+        }
+    }
+    Ok(stale)
+}
+
 fn read(row: &Row<'_>) -> rusqlite::Result<Found> {
     Ok(Found {
         process: Process {

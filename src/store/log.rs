@@ -9,6 +9,7 @@ pub(super) const FORM: u32 = 1;
 pub(super) const BEGINNING: [u8; 32] = [0; 32];
 
 /// The end of the log: where the next event is bound.
+#[derive(Clone, Copy)]
 pub(super) struct Tail {
     /// The place of the last event; 0 if there is none.
     pub seq: i64,

@@ -3,6 +3,7 @@ use std::path::Path;
 use rusqlite::{Connection, TransactionBehavior};
 
 use super::StoreError;
+use crate::crash;
 use crate::digest::Digest;
 
 /// The changes of the schema, in order. One that was released is never edited.
@@ -99,7 +100,10 @@ pub(super) fn migrate(connection: &mut Connection, path: &Path) -> Result<(), St
             )
             .map_err(failed)?;
     }
-    transaction.commit().map_err(failed)
+    crash::point("migrate.before");
+    transaction.commit().map_err(failed)?;
+    crash::point("migrate.after");
+    Ok(())
 }
 
 fn begin(connection: &Connection) -> rusqlite::Result<()> {

@@ -10,6 +10,7 @@
 //! **Invariant:** only this module opens the database.
 
 mod append;
+mod backup;
 mod batch;
 mod blobs;
 mod cache;
@@ -27,6 +28,7 @@ mod lease;
 mod leases;
 mod locks;
 mod log;
+mod mark;
 mod migrate;
 mod owners;
 mod process;
@@ -35,6 +37,7 @@ mod prune;
 mod queue;
 mod reader;
 mod rebuild;
+mod restore;
 mod rows;
 #[expect(
     clippy::module_inception,
@@ -47,6 +50,7 @@ mod ticket;
 mod view;
 mod writer;
 
+pub use backup::{Manifest, backup};
 pub use batch::{Appended, Batch, NewRun};
 pub use blobs::Blobs;
 pub use cache::{CacheEntry, CacheLookup, KeptFile};
@@ -59,6 +63,7 @@ pub use lease::{LEASE, Lease};
 pub use locks::Taking;
 pub use prune::Pruned;
 pub use reader::Reader;
+pub use restore::restore;
 pub use store::{Durability, Retention, Store};
 pub use ticket::Ticket;
 pub use view::{ArtifactRow, AttemptRow, CheckRow, Owner, RunFilter, RunRow, RunState, StepRow};

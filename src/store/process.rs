@@ -85,7 +85,8 @@ fn look(pid: u32) -> Look {
     start.map_or(Look::Nothing, Look::Started)
 }
 
-fn boot() -> String {
+/// The boot of this machine; empty where that cannot be known.
+pub(super) fn boot() -> String {
     let id = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
     id.trim().into()
 }

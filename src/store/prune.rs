@@ -6,7 +6,8 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use rusqlite::Connection;
 
 use super::rebuild::PROJECTIONS;
-use super::{Folder, Reader, Retention, StoreError};
+use super::{Folder, Reader, Retention, StoreError, owners};
+use crate::crash;
 use crate::digest::Digest;
 use crate::name::RunId;
 use crate::time::Moment;
@@ -31,6 +32,10 @@ pub(super) fn rows(
 ) -> rusqlite::Result<Vec<RunId>> {
     let mut forgotten = Vec::new();
     for root in beyond(connection, keep, now)? {
+        let owner = owners::newest(connection, &RunId::from_stored(root.as_str()))?;
+        if owner.is_some_and(|lease| !lease.lapsed) {
+            continue;
+        }
         let tree = tree(connection, &root)?;
         for (key, id) in &tree {
             forget(connection, *key, id)?;
@@ -38,7 +43,7 @@ pub(super) fn rows(
         forgotten.extend(tree.into_iter().map(|(_, id)| RunId::from_stored(id)));
     }
     if !forgotten.is_empty() {
-        sweep_rows(connection)?;
+        sweep_rows(connection, now)?;
     }
     Ok(forgotten)
 }
@@ -110,8 +115,14 @@ fn forget(connection: &Connection, key: i64, id: &str) -> rusqlite::Result<()> {
     Ok(())
 }
 
-/// Removes texts that no run has, and cached results that no run made or asked for.
-fn sweep_rows(connection: &Connection) -> rusqlite::Result<()> {
+/// Removes texts that no run has, cached results that no run made or asked for, and owners of runs
+/// that were never recorded.
+fn sweep_rows(connection: &Connection, now: Moment) -> rusqlite::Result<()> {
+    let grace = i64::try_from(GRACE.as_millis()).unwrap_or(i64::MAX);
+    connection.execute(
+        "DELETE FROM owners WHERE run NOT IN (SELECT id FROM runs) AND since < ?1",
+        [now.millis().saturating_sub(grace)],
+    )?;
     connection.execute_batch(
         "DELETE FROM texts WHERE digest NOT IN (SELECT text FROM sources);
          DELETE FROM cache WHERE run NOT IN (SELECT id FROM runs)
@@ -124,6 +135,10 @@ fn sweep_rows(connection: &Connection) -> rusqlite::Result<()> {
 pub(super) fn files(folder: &Folder, now: Moment) -> Result<usize, StoreError> {
     let reader = Reader::open(folder.path())?;
     let named = named(&reader).map_err(|error| reader.failed(&error))?;
+    // What a run that goes on has written since it was taken may not be recorded yet, wherever the
+    // clock went since.
+    let begun = reader.living()?.into_iter().map(|(_, lease)| lease.since);
+    let now = begun.min().map_or(now, |begun| begun.min(now));
     let age = Duration::from_millis(now.millis().unsigned_abs());
     let before = (UNIX_EPOCH + age).checked_sub(GRACE).unwrap_or(UNIX_EPOCH);
     for path in entries(&folder.path().join("runs")) {
@@ -140,7 +155,9 @@ pub(super) fn files(folder: &Folder, now: Moment) -> Result<usize, StoreError> {
                 .map(|(a, b)| format!("{a}{b}"));
             let unnamed = digest.is_some_and(|digest| !named.contains(&digest));
             if unnamed && is_older(&path, before) {
+                crash::point("sweep.before");
                 removed += usize::from(fs::remove_file(&path).is_ok());
+                crash::point("sweep.after");
             }
         }
         // A copy that was never finished lies beside the shelves.

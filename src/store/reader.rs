@@ -1,4 +1,4 @@
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use rusqlite::{Connection, OptionalExtension, Params, Row};
 use serde_json::Value;
@@ -6,7 +6,7 @@ use serde_json::Value;
 use super::column::Json;
 use super::{
     ArtifactRow, AttemptRow, CacheEntry, CheckRow, FindError, Folder, Lease, Owner, RunFilter,
-    RunRow, RunState, StepRow, StoreError, connect, lease, owners, rows,
+    RunRow, RunState, StepRow, StoreError, connect, lease, locks, owners, rows,
 };
 use crate::digest::Digest;
 use crate::machine::Event;
@@ -19,7 +19,7 @@ const CANDIDATES: i64 = 10;
 #[derive(Debug)]
 pub struct Reader {
     connection: Connection,
-    path: PathBuf,
+    folder: Folder,
 }
 
 impl Reader {
@@ -28,7 +28,7 @@ impl Reader {
         let folder = Folder::new(dir);
         Ok(Self {
             connection: connect::for_reading(&folder)?,
-            path: folder.database(),
+            folder,
         })
     }
 
@@ -237,14 +237,67 @@ impl Reader {
         )
     }
 
+    /// The runs that somebody has, or may have, and who.
+    pub fn living(&self) -> Result<Vec<(RunId, Lease)>, StoreError> {
+        let sql = format!(
+            "SELECT {}, run FROM owners AS o WHERE released IS NULL
+             AND token = (SELECT max(token) FROM owners WHERE run = o.run) ORDER BY since",
+            lease::COLUMNS
+        );
+        let mut all = self.all(&sql, [], |row| {
+            let run = RunId::from_stored(row.get::<_, String>("run")?);
+            Ok((run, lease::read(row)?))
+        })?;
+        all.retain(|(_, lease)| !lease.lapsed);
+        Ok(all)
+    }
+
+    /// What is wrong with the database file, if anything is; reads all of it.
+    pub fn damage(&self) -> Result<Option<String>, StoreError> {
+        let found: Option<String> = self.one("PRAGMA quick_check(1)", [], |row| row.get(0))?;
+        Ok(found.filter(|found| found != "ok"))
+    }
+
+    /// The size of the database, its log not counted, in bytes.
+    pub fn size(&self) -> Result<u64, StoreError> {
+        let sql = "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size";
+        let size = self.one(sql, [], |row| row.get::<_, i64>(0))?;
+        Ok(size.unwrap_or(0).unsigned_abs())
+    }
+
+    /// How many migrations made the schema.
+    pub fn schema(&self) -> Result<u32, StoreError> {
+        let sql = "SELECT count(*) FROM migrations";
+        Ok(self.one(sql, [], |row| row.get(0))?.unwrap_or(0))
+    }
+
+    /// The named locks whose holders are dead: name, run and place.
+    pub fn stale_locks(&self) -> Result<Vec<(String, RunId, String)>, StoreError> {
+        locks::stale(&self.connection).map_err(|error| self.failed(&error))
+    }
+
+    /// Writes a copy of the database, as of one instant.
+    pub(super) fn copy(&self, to: &Path) -> Result<(), StoreError> {
+        let path = to.to_str().unwrap_or_default();
+        self.connection
+            .execute("VACUUM INTO ?1", [path])
+            .map(drop)
+            .map_err(|error| StoreError::sqlite(to, &error))
+    }
+
     /// The connection, for the other readers of this module.
     pub(super) fn connection(&self) -> &Connection {
         &self.connection
     }
 
+    /// The state folder.
+    pub(super) fn folder(&self) -> &Folder {
+        &self.folder
+    }
+
     /// Sorts a failure of SQLite.
     pub(super) fn failed(&self, error: &rusqlite::Error) -> StoreError {
-        StoreError::sqlite(&self.path, error)
+        StoreError::sqlite(&self.folder.database(), error)
     }
 
     fn ids(&self, sql: &str, values: impl Params) -> Result<Vec<RunId>, StoreError> {

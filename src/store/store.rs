@@ -6,12 +6,14 @@ use std::time::Duration;
 use super::column::{ItemColumn, Json};
 use super::holder::Holder;
 use super::leases::Leases;
+use super::mark::Marker;
 use super::queue::Queue;
 use super::writer::{Writer, Writing};
 use super::{
     Appended, Batch, Blobs, CacheEntry, CacheLookup, Fence, Folder, LEASE, Pruned, Reader,
     StoreError, Taking, Ticket, append, connect, locks, owners, prune, rebuild,
 };
+use crate::crash;
 use crate::machine::Place;
 use crate::name::RunId;
 use crate::time::{Clock, Moment};
@@ -65,9 +67,16 @@ impl Store {
     ) -> Result<Self, StoreError> {
         let folder = Folder::new(dir);
         let (queue, waiting) = Queue::new();
+        let connection = connect::for_writing(&folder, durability)?;
+        // Who waits to write for longer than its lease lasts has lost it.
+        let patience = connect::PATIENCE.min(lease * 2 / 3);
+        connection
+            .busy_timeout(patience)
+            .map_err(|error| StoreError::sqlite(&folder.database(), &error))?;
         let writer = Writer {
-            connection: connect::for_writing(&folder, durability)?,
+            connection,
             path: folder.database(),
+            marker: Marker::new(&folder, durability),
             holder: Holder::new(),
             leases: Leases::new(lease),
             clock,
@@ -206,13 +215,19 @@ impl Store {
     }
 
     /// Forgets ended runs beyond the retention: their rows, folders and files. The log keeps
-    /// the hashes of their events. Blocks the calling thread.
+    /// the hashes of their events. What somebody works on stays, and while a backup is made
+    /// everything does. Blocks the calling thread.
     pub fn prune(&self, keep: Retention, now: Moment) -> Result<Pruned, StoreError> {
+        let Some(_turn) = connect::free_turn(&self.folder) else {
+            return Ok(Pruned::default());
+        };
         let rows = self.sql(move |writing| prune::rows(writing.connection, keep, now));
         let runs = rows.wait()?;
         for run in &runs {
             // What stays for some reason is swept later.
+            crash::point("forget.before");
             let _ = std::fs::remove_dir_all(self.folder.run(run));
+            crash::point("forget.after");
         }
         Ok(Pruned {
             runs: runs.len(),

@@ -1,4 +1,4 @@
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
@@ -8,6 +8,8 @@ use rusqlite::Connection;
 use super::StoreError;
 use super::holder::Holder;
 use super::leases::{Leases, Renewal};
+use super::log::Tail;
+use super::mark::Marker;
 use super::queue::{Job, Message, Queue};
 use crate::crash;
 use crate::time::Clock;
@@ -28,6 +30,8 @@ pub(super) struct Writer {
     pub holder: Holder,
     /// The leases of the runs that it holds.
     pub leases: Leases,
+    /// Where the end of the log is noted.
+    pub marker: Marker,
     /// The clock.
     pub clock: Arc<dyn Clock>,
     /// The way back to this writer, for what gives itself back.
@@ -42,6 +46,8 @@ pub(super) struct Writing<'a> {
     pub writer: &'a Writer,
     /// A buffer to serialise into.
     pub buffer: &'a RefCell<Vec<u8>>,
+    /// The end of the log, once the transaction added to it.
+    pub tail: Cell<Option<Tail>>,
 }
 
 impl Writing<'_> {
@@ -98,6 +104,7 @@ impl Writer {
             connection: &self.connection,
             writer: self,
             buffer,
+            tail: Cell::new(None),
         };
         if jobs.is_empty() {
             return;
@@ -110,6 +117,12 @@ impl Writer {
                 self.execute("COMMIT").map(|()| outcomes)
             });
         crash::point("commit.after");
+        if outcomes.is_ok()
+            && let Some(tail) = writing.tail.get()
+        {
+            self.marker.put(&tail);
+            crash::point("mark.after");
+        }
         match outcomes {
             Ok(outcomes) => jobs
                 .into_iter()

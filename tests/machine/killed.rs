@@ -25,7 +25,10 @@ impl Killed {
             events: Vec::new(),
             now: 0,
         };
-        killed.feed(Happening::Begin { kept: Vec::new() });
+        killed.feed(Happening::Begin {
+            kept: Vec::new(),
+            left: Vec::new(),
+        });
         killed
     }
 

@@ -263,7 +263,14 @@ impl World {
                 self.coverage.count("world", "resume");
                 self.took(at, turn)
             }
-            None => self.feed(at, i64::MIN, Happening::Begin { kept, left: Vec::new() }),
+            None => self.feed(
+                at,
+                i64::MIN,
+                Happening::Begin {
+                    kept,
+                    left: Vec::new(),
+                },
+            ),
         }
     }
 

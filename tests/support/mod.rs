@@ -48,6 +48,16 @@ impl Sandbox {
         std::fs::read_to_string(self.at(path)).unwrap_or_default()
     }
 
+    /// The database of the state, for somebody who does as they like.
+    pub fn database(&self) -> rusqlite::Connection {
+        #[expect(
+            clippy::disallowed_methods,
+            reason = "tests look at the state from outside"
+        )]
+        let opened = rusqlite::Connection::open(self.at(".wf/state.db"));
+        opened.expect("there is a state")
+    }
+
     /// The program, ready to be started here.
     pub fn command(&self, args: &[&str]) -> Command {
         let mut command = self.program(env!("CARGO_BIN_EXE_wf"));

@@ -1,14 +1,12 @@
 use std::path::Path;
 
 use clap::Args;
-use rustix::fs::{Access, access};
-use serde::Serialize;
 
+use crate::cli::health::{self, Finding, Health};
 use crate::cli::workspace::CONFIG;
-use crate::cli::{Exit, Failure, Ui, load, relative};
+use crate::cli::{Exit, Failure, Ui, load};
 use crate::report::{BAD, DIM, GOOD, WARN, paint};
 use crate::spec::Disk;
-use crate::store::{Reader, RunFilter, RunRow, RunState, StoreError, verify_chain};
 
 /// Say whether everything that `wf` needs is there and well
 #[derive(Args, Debug)]
@@ -16,26 +14,6 @@ pub struct DoctorArgs {
     /// Write one JSON document
     #[arg(long)]
     json: bool,
-}
-
-/// The most interrupted runs that are named.
-const INTERRUPTED: usize = 10;
-
-/// One thing that was looked at.
-#[derive(Serialize)]
-struct Finding {
-    name: &'static str,
-    health: Health,
-    found: String,
-}
-
-/// How a thing is.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "snake_case")]
-enum Health {
-    Good,
-    Weak,
-    Bad,
 }
 
 /// Looks at everything.
@@ -47,9 +25,8 @@ pub fn run(ui: &Ui, args: &DoctorArgs) -> Result<Exit, Failure> {
         ),
         workspace(ui),
         configuration(ui),
-        state(ui),
     ]);
-    findings.extend(interrupted(ui));
+    findings.extend(health::of_state(ui));
     for (name, need) in [
         ("sh", Health::Bad),
         ("bash", Health::Weak),
@@ -124,67 +101,6 @@ fn configuration(ui: &Ui) -> Finding {
         health,
         found,
     }
-}
-
-fn state(ui: &Ui) -> Finding {
-    let dir = ui.workspace().state;
-    let shown = relative(&dir, ui.env.cwd());
-    let (health, found) = match health(&dir) {
-        _ if !writable(&dir) => (
-            Health::Bad,
-            format!("{shown} · it cannot be written · check its owner, or use --state"),
-        ),
-        Ok(Ok(events)) => (
-            Health::Good,
-            format!("{shown} · {events} events, none altered"),
-        ),
-        Ok(Err(broken)) => (Health::Bad, format!("{shown} · {broken}")),
-        Err(StoreError::NoState(_)) => (Health::Good, format!("{shown} · nothing was run yet")),
-        Err(error) => (Health::Bad, format!("{error} · {}", error.remedy())),
-    };
-    Finding {
-        name: "state",
-        health,
-        found,
-    }
-}
-
-/// Whether the folder may be written, or made where it is not there yet.
-fn writable(dir: &Path) -> bool {
-    let there = dir.ancestors().find(|folder| folder.exists());
-    there.is_some_and(|folder| folder.is_dir() && access(folder, Access::WRITE_OK).is_ok())
-}
-
-fn health(dir: &Path) -> Result<Result<u64, crate::store::BrokenChain>, StoreError> {
-    verify_chain(&Reader::open(dir)?)
-}
-
-/// The runs that nobody works on any more, though they have not ended.
-fn interrupted(ui: &Ui) -> Option<Finding> {
-    let reader = Reader::open(&ui.workspace().state).ok()?;
-    let filter = RunFilter {
-        state: Some(RunState::Running),
-        ..RunFilter::default()
-    };
-    let dead = |run: &RunRow| {
-        let owner = reader.owner(&run.id).ok().flatten();
-        !owner.is_some_and(|owner| owner.alive)
-    };
-    let runs = reader.runs(INTERRUPTED, &filter).ok()?;
-    let dead: Vec<&str> = runs
-        .iter()
-        .filter(|run| dead(run))
-        .map(|run| run.id.short())
-        .collect();
-    let found = format!(
-        "{} · `wf resume` goes on, `wf cancel` ends",
-        dead.join(", ")
-    );
-    (!dead.is_empty()).then_some(Finding {
-        name: "interrupted",
-        health: Health::Weak,
-        found,
-    })
 }
 
 /// Whether a program is on the `PATH`; nothing is executed.

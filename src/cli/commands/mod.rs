@@ -3,6 +3,7 @@
 //! The comments on what a command takes are its help. **Invariant:** a command returns how it
 //! went; only `start` turns that into an exit code and a message.
 
+pub mod backup;
 pub mod cancel;
 pub mod check;
 pub mod completions;
@@ -10,6 +11,7 @@ pub mod doctor;
 pub mod graph;
 pub mod init;
 pub mod logs;
+pub mod restore;
 pub mod resume;
 pub mod retry;
 pub mod run;

@@ -94,7 +94,7 @@ fn begin(
     };
     let finished = engine::run(&session, request);
     let exit = finish(ui, ready, &session, finished, &args.telling)?;
-    prune(ui, &session, ready)?;
+    prune(ui, &session, ready);
     Ok(exit)
 }
 

@@ -62,7 +62,7 @@ pub fn run(ui: &Ui, args: &RunArgs) -> Result<Exit, Failure> {
     };
     let finished = engine::run(&session, request);
     let exit = finish(ui, &ready, &session, finished, &args.telling)?;
-    prune(ui, &session, &ready)?;
+    prune(ui, &session, &ready);
     say_where(ui, &ready);
     Ok(exit)
 }

@@ -1,6 +1,8 @@
 //! The store as a whole, on real files.
 
+mod backup;
 mod chain;
+mod full;
 mod hold;
 mod kill;
 mod open;

@@ -1,13 +1,18 @@
 use std::fs;
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::json;
 
-use super::super::fixture::{NOW, first, name, new_run, object, open, run_ended, run_id, story};
-use super::super::{CacheEntry, CacheLookup, Retention, RunFilter, Store, verify_chain};
+use super::super::fixture::{
+    NOW, first, name, new_run, object, open, run_ended, run_id, story, stranger,
+};
+use super::super::{
+    CacheEntry, CacheLookup, Durability, Retention, RunFilter, Store, Taking, verify_chain,
+};
 use crate::digest::Digest;
 use crate::machine::Place;
-use crate::time::Moment;
+use crate::time::{Moment, SystemClock};
 
 /// Later than anything that this test writes, by the machine's clock too.
 const LATER: Moment = Moment::from_millis(NOW.millis() + 20 * 365 * 86_400_000);
@@ -137,4 +142,79 @@ fn keep_result(store: &Store, digest: Digest) {
     };
     store.cache_put(entry).wait().unwrap();
     store.cache_note(lookup).wait().unwrap();
+}
+
+#[test]
+fn what_is_worked_on_stays() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = open(dir.path());
+    // Files have the times of the machine.
+    let clock = Arc::new(SystemClock);
+    let other = Store::open(dir.path(), Durability::Normal, clock).unwrap();
+    four_runs(&store);
+    let all = Retention {
+        max_age: None,
+        max_runs: Some(0),
+    };
+    // Its end is recorded, but whoever works on it has not let go of it yet.
+    let fence = other.own_run(&run_id(2), "").wait().unwrap();
+    let blob = other.blobs().put_bytes(b"not recorded yet").unwrap();
+    assert_eq!(store.prune(all, LATER).unwrap().runs, 1);
+    let folder = |number| store.folder().run(&run_id(number)).exists();
+    assert_eq!([1, 2, 3, 4].map(folder), [false, true, true, true]);
+    assert!(
+        store.blobs().path(&blob).exists(),
+        "the clock went on by years"
+    );
+    drop((fence, other));
+    assert_eq!(store.prune(all, LATER).unwrap().runs, 2);
+    assert_eq!([1, 2, 3, 4].map(folder), [false, false, false, true]);
+    assert!(!store.blobs().path(&blob).exists());
+}
+
+#[test]
+fn what_belonged_to_forgotten_runs_goes_with_them() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = open(dir.path());
+    for number in 1..=9 {
+        let run = run_id(number);
+        let fence = store.own_run(&run, "").wait().unwrap();
+        let mut new = new_run("report");
+        new.sources = vec![("report.md".into(), format!("# Plan {number}"))];
+        let mut batch = first(&run, new, vec![run_ended()]);
+        batch.token = fence.token();
+        store.append(batch).wait().unwrap();
+        let place = Place::of(&name("build"));
+        assert_eq!(store.try_lock("x", &run, &place).wait(), Ok(Taking::Taken));
+        store.unlock("x", &run, &place).wait().unwrap();
+    }
+    drop(store.own_run(&run_id(99), "").wait().unwrap());
+    let keep = Retention {
+        max_age: None,
+        max_runs: Some(2),
+    };
+    assert_eq!(store.prune(keep, LATER).unwrap().runs, 7);
+    for (table, rows) in [("runs", 2), ("texts", 2), ("owners", 2), ("locks", 0)] {
+        let sql = format!("SELECT count(*) FROM {table}");
+        let found: i64 = stranger(dir.path())
+            .query_row(&sql, [], |row| row.get(0))
+            .unwrap();
+        assert_eq!(found, rows, "{table}");
+    }
+}
+
+#[test]
+fn nothing_is_forgotten_while_a_backup_is_made() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = open(dir.path());
+    four_runs(&store);
+    let turn = std::fs::File::open(dir.path()).unwrap();
+    turn.lock().unwrap();
+    let keep = Retention {
+        max_age: None,
+        max_runs: Some(0),
+    };
+    assert_eq!(store.prune(keep, LATER).unwrap().runs, 0);
+    turn.unlock().unwrap();
+    assert_eq!(store.prune(keep, LATER).unwrap().runs, 3);
 }

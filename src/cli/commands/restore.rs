@@ -1,0 +1,35 @@
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::backup::content;
+use crate::cli::{Exit, Failure, Ui, normal, relative};
+use crate::store;
+
+/// Put a backup in the place of the state
+#[derive(Args, Debug)]
+#[command(after_help = "\
+The backup is unpacked beside the state and checked; then the two are exchanged at once, so that
+whatever happens there is a whole one. A state that has runs is replaced only with --force, and
+one that a process works on never. Runs that had not ended can be resumed.")]
+pub struct RestoreArgs {
+    /// A file that `wf backup` wrote
+    file: PathBuf,
+    /// Replace a state that has runs
+    #[arg(long)]
+    force: bool,
+}
+
+/// Restores a backup.
+pub fn run(ui: &Ui, args: &RestoreArgs) -> Result<Exit, Failure> {
+    let file = normal(&ui.env.cwd().join(&args.file));
+    let state = ui.workspace().state;
+    let made = store::restore(&file, &state, args.force, ui.env.now())?;
+    let shown = relative(&state, ui.env.cwd());
+    ui.note(&format!(
+        "{shown} is as it was at {}: {}\n",
+        made.created,
+        content(&made)
+    ));
+    Ok(Exit::Ok)
+}

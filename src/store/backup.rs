@@ -1,0 +1,168 @@
+use std::fs::File;
+use std::io::{self, BufWriter, Read, Write};
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+use tempfile::NamedTempFile;
+use walkdir::WalkDir;
+
+use super::log::Tail;
+use super::{Folder, Reader, StoreError, connect, verify_chain};
+use crate::crash;
+use crate::digest::Digest;
+use crate::time::Moment;
+
+/// The name of the database in a backup.
+pub(super) const DATABASE: &str = "state.db";
+
+/// The folders that are in a backup beside the database.
+pub(super) const FOLDERS: [&str; 2] = ["blobs", "runs"];
+
+/// The name of the last entry, which says that all others are there.
+pub(super) const MANIFEST: &str = "backup.json";
+
+/// The version of the form of backups.
+pub(super) const FORM: u32 = 1;
+
+/// What is in a backup.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Manifest {
+    /// The version of its form.
+    pub v: u32,
+    /// The version of the program that made it.
+    pub wf: String,
+    /// When it was made.
+    pub created: Moment,
+    /// How many events the log has.
+    pub events: u64,
+    /// The hash of the last one.
+    pub head: Digest,
+    /// How many files are there beside the database.
+    pub files: u64,
+    /// Their size and that of the database, in bytes.
+    pub bytes: u64,
+}
+
+/// Copies the state into one file, a tar archive, while others may work on it: the database as of
+/// one instant, and every file that it names. A file that stands there is replaced only if told,
+/// and only by a whole one.
+pub fn backup(dir: &Path, to: &Path, replace: bool, now: Moment) -> Result<Manifest, StoreError> {
+    let failed = |error| StoreError::io("write", to, &error);
+    if !replace && to.exists() {
+        return Err(StoreError::Exists(to.into()));
+    }
+    let reader = Reader::open(dir)?;
+    // Until this ends, nothing is forgotten.
+    let _turn = connect::turn(reader.folder());
+    if let Err(broken) = verify_chain(&reader)? {
+        let path = reader.folder().database();
+        return Err(StoreError::Broken { path, broken });
+    }
+    let beside = to.parent().filter(|parent| !parent.as_os_str().is_empty());
+    let beside = beside.unwrap_or(Path::new("."));
+    let mut copy = NamedTempFile::new_in(beside).map_err(failed)?;
+    let manifest = pack(&reader, beside, copy.as_file_mut(), now)?;
+    copy.as_file().sync_all().map_err(failed)?;
+    crash::point("backup.before");
+    copy.persist(to).map_err(|error| failed(error.error))?;
+    crash::point("backup.after");
+    File::open(beside)
+        .and_then(|folder| folder.sync_all())
+        .map_err(failed)?;
+    Ok(manifest)
+}
+
+/// Writes the archive: the database first, because what it names is written before it.
+fn pack(
+    reader: &Reader,
+    beside: &Path,
+    to: &mut File,
+    now: Moment,
+) -> Result<Manifest, StoreError> {
+    let failed = |error| StoreError::io("write a copy in", beside, &error);
+    let scratch = tempfile::tempdir_in(beside).map_err(failed)?;
+    let copy = Folder::new(scratch.path());
+    reader.copy(&copy.database())?;
+    let tail = {
+        let copied = Reader::open(copy.path())?;
+        Tail::read(copied.connection()).map_err(|error| copied.failed(&error))?
+    };
+    let mut archive = Archive {
+        tar: tar::Builder::new(BufWriter::new(to)),
+        files: 0,
+        bytes: 0,
+    };
+    archive
+        .add(&copy.database(), Path::new(DATABASE))
+        .map_err(failed)?;
+    let root = reader.folder().path();
+    for name in FOLDERS {
+        archive.add_all(root, name).map_err(failed)?;
+    }
+    let manifest = Manifest {
+        v: FORM,
+        wf: env!("CARGO_PKG_VERSION").into(),
+        created: now,
+        events: tail.seq.unsigned_abs(),
+        head: tail.hash,
+        files: archive.files.saturating_sub(1),
+        bytes: archive.bytes,
+    };
+    archive.end(&manifest).map_err(failed)?;
+    Ok(manifest)
+}
+
+/// An archive that is being written.
+struct Archive<W: Write> {
+    tar: tar::Builder<W>,
+    files: u64,
+    bytes: u64,
+}
+
+impl<W: Write> Archive<W> {
+    /// Adds the files below a folder. One that goes away meanwhile is no longer needed.
+    fn add_all(&mut self, root: &Path, name: &str) -> io::Result<()> {
+        let entries = WalkDir::new(root.join(name)).sort_by_file_name();
+        let files = entries
+            .into_iter()
+            .flatten()
+            .filter(|entry| entry.file_type().is_file())
+            .map(walkdir::DirEntry::into_path);
+        for path in files {
+            let inside: PathBuf = path.strip_prefix(root).unwrap_or(&path).into();
+            match self.add(&path, &inside) {
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                added => added?,
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds a file, as long as it is now: it may still grow.
+    fn add(&mut self, path: &Path, name: &Path) -> io::Result<()> {
+        let file = File::open(path)?;
+        let metadata = file.metadata()?;
+        let mut header = tar::Header::new_gnu();
+        header.set_metadata(&metadata);
+        // Whoever restores it is somebody else, perhaps.
+        header.set_uid(0);
+        header.set_gid(0);
+        let size = metadata.len();
+        let padded = file.take(size).chain(io::repeat(b' ')).take(size);
+        self.tar.append_data(&mut header, name, padded)?;
+        self.files += 1;
+        self.bytes += size;
+        Ok(())
+    }
+
+    /// Says that this is all.
+    fn end(mut self, manifest: &Manifest) -> io::Result<()> {
+        let text = serde_json::to_vec_pretty(manifest)?;
+        let mut header = tar::Header::new_gnu();
+        header.set_size(text.len() as u64);
+        header.set_mode(0o644);
+        self.tar
+            .append_data(&mut header, MANIFEST, text.as_slice())?;
+        self.tar.into_inner()?.flush()
+    }
+}

@@ -1,0 +1,258 @@
+//! What goes wrong below the state: full disks, folders that cannot be written, damage, a
+//! database that is held.
+
+use std::fs;
+use std::io::Write as _;
+
+use crate::support::{Did, Sandbox, until};
+
+/// A plan whose steps run again when they were interrupted, and fill the state.
+const MANY: &str = "---\nkind: plan\nid: many\nsteps:\n  - id: many\n    for_each: [1, 2, 3, 4, 5, 6, 7, 8, 9, 10]\n\
+    \x20   max_parallel: 1\n    idempotent: true\n    outputs: {text: {type: string}}\n\
+    \x20   run: |\n      printf 'text=%060000d' 0 >> \"$WF_OUTPUT\"; echo \"$WF_ITEM_INDEX\" >> ran\n---\n";
+
+const SMALL: &str = "---\nkind: plan\nid: small\nsteps:\n  - {id: a, run: \"echo hello\"}\n---\n";
+
+/// Runs a script among mounts of its own, where it may make some. `None`, said loudly, where the
+/// system does not let it.
+fn among_own_mounts(sandbox: &Sandbox, script: &str) -> Option<Did> {
+    let script = format!("wf={}\n{script}", env!("CARGO_BIN_EXE_wf"));
+    for flags in [&["--mount"][..], &["--mount", "--user", "--map-root-user"]] {
+        let run = |script: &str| {
+            let mut command = sandbox.program("unshare");
+            command.args(flags).args(["sh", "-c", script]).output()
+        };
+        let allowed = run("mount -t tmpfs none /mnt");
+        if allowed.is_ok_and(|output| output.status.success()) {
+            let output = run(&format!("exec 2>&1\n{script}")).unwrap();
+            let out = String::from_utf8_lossy(&output.stdout).into_owned();
+            let (code, err) = (output.status.code(), String::new());
+            return Some(Did { code, out, err });
+        }
+    }
+    // Not by `eprintln`, which tests swallow.
+    let loudly = "NOT TESTED: this system lets nobody mount, so disks cannot be made full here\n";
+    let _ = std::io::stderr().write_all(loudly.as_bytes());
+    None
+}
+
+/// What a script said between two of its lines that begin with `==`.
+fn part<'a>(did: &'a Did, name: &str) -> &'a str {
+    let (_, after) = did.out.split_once(&format!("== {name}\n")).expect(name);
+    after.split_once("\n==").map_or(after, |(part, _)| part)
+}
+
+#[track_caller]
+fn says(text: &str, all: &[&str]) {
+    for wanted in all {
+        assert!(text.contains(wanted), "does not say {wanted:?}:\n{text}");
+    }
+}
+
+#[test]
+fn a_full_disk_stops_a_run_that_goes_on_when_there_is_room() {
+    let sandbox = Sandbox::new();
+    sandbox.file("many.md", MANY).file("small.md", SMALL);
+    sandbox.file("wf.yaml", "retention: {max_runs: 1}\n");
+    let script = "mkdir .wf; mount -t tmpfs -o size=1200k none .wf
+        echo '== midway'; $wf run many.md; echo \"code $?\"
+        echo '== doctor'; $wf doctor; echo \"code $?\"
+        echo '== show'; $wf show --last; echo \"code $?\"
+        mount -o remount,size=9m .wf
+        echo '== resume'; $wf resume --last; echo \"code $?\"
+        echo '== ran'; sort -n ran | uniq -c | awk '{ print $1 }' | sort | uniq -c
+        dd if=/dev/zero of=.wf/ballast bs=1k 2> /dev/null
+        echo '== open'; $wf run small.md; echo \"code $?\"
+        rm .wf/ballast
+        echo '== again'; $wf run small.md -q; echo \"code $?\"; $wf doctor; $wf runs
+        umount .wf; mount -t tmpfs -o size=8k none .wf
+        echo '== first'; $wf run small.md; echo \"code $?\"
+        umount .wf; mount -t tmpfs -o size=1m none .wf
+        $wf run small.md -q; $wf run many.md > /dev/null 2>&1
+        echo '== done'";
+    let Some(did) = among_own_mounts(&sandbox, script) else {
+        return;
+    };
+    let full = ["no space is left for", "hint: free some space", "code 6"];
+    says(part(&did, "midway"), &full);
+    let doctor = [
+        "none altered",
+        "disk ",
+        "free where the state is",
+        "wf resume",
+    ];
+    says(part(&did, "doctor"), &doctor);
+    says(
+        part(&did, "show"),
+        &["interrupted", "next: wf resume", "code 0"],
+    );
+    says(part(&did, "resume"), &["succeeded", "code 0"]);
+    let counts: Vec<&str> = part(&did, "ran").split_whitespace().collect();
+    assert!(
+        matches!(counts.as_slice(), ["10", "1"] | ["9", "1", "1", "2"]),
+        "{counts:?}"
+    );
+    says(part(&did, "open"), &full);
+    says(
+        part(&did, "again"),
+        &["succeeded", "code 0", "none altered"],
+    );
+    assert!(!part(&did, "again").contains("many"), "one run is kept");
+    says(part(&did, "first"), &full);
+}
+
+#[test]
+fn a_state_that_cannot_be_written_can_be_read() {
+    let sandbox = Sandbox::new();
+    sandbox.file("small.md", SMALL);
+    let script = "$wf run small.md -q; mount --bind .wf .wf; mount -o remount,bind,ro .wf
+        echo '== run'; $wf run small.md; echo \"code $?\"
+        echo '== read'; $wf runs && $wf show --last && $wf logs --last a; echo \"code $?\"
+        echo '== doctor'; $wf doctor; echo \"code $?\"
+        echo '== backup'; $wf backup out.tar; echo \"code $?\"
+        umount .wf; rm .wf/state.db-shm; mount --bind .wf .wf; mount -o remount,bind,ro .wf
+        echo '== bare'; $wf runs; echo \"code $?\"
+        umount .wf; rm -r .wf; mkdir .wf; mount --bind .wf .wf; mount -o remount,bind,ro .wf
+        echo '== empty'; $wf run small.md; echo \"code $?\"";
+    let Some(did) = among_own_mounts(&sandbox, script) else {
+        return;
+    };
+    let refused = ["cannot be written", "hint: make it writable", "code 6"];
+    says(part(&did, "run"), &refused);
+    says(part(&did, "read"), &["small  succeeded", "hello", "code 0"]);
+    says(
+        part(&did, "doctor"),
+        &["cannot be written", "use --state", "code 6"],
+    );
+    says(part(&did, "backup"), &["is kept in out.tar", "code 0"]);
+    says(part(&did, "bare"), &refused);
+    says(part(&did, "empty"), &refused);
+}
+
+/// A state with some runs, its database all in one file if told.
+fn filled(whole: bool) -> Sandbox {
+    let sandbox = Sandbox::new();
+    sandbox.file("small.md", SMALL);
+    for _ in 0..3 {
+        sandbox.wf(&["run", "small.md", "-q"]).exits(0);
+    }
+    if whole {
+        let connection = sandbox.database();
+        let truncate = "PRAGMA wal_checkpoint(TRUNCATE)";
+        connection.query_row(truncate, [], |_| Ok(())).unwrap();
+    }
+    sandbox
+}
+
+fn flip(sandbox: &Sandbox, file: &str, at: usize, count: usize) {
+    let path = sandbox.at(file);
+    let mut bytes = fs::read(&path).unwrap();
+    bytes
+        .iter_mut()
+        .skip(at)
+        .take(count)
+        .for_each(|byte| *byte ^= 0x5a);
+    fs::write(path, bytes).unwrap();
+}
+
+#[test]
+fn a_damaged_log_of_the_database_is_not_taken_for_a_short_one() {
+    // SQLite takes its log to end before the damage: all of it is lost, some, or the last commit.
+    for third in 0..3 {
+        let sandbox = filled(false);
+        let size = fs::metadata(sandbox.at(".wf/state.db-wal")).unwrap().len();
+        let at = usize::try_from(size).unwrap() * third / 3 + 200;
+        flip(&sandbox, ".wf/state.db-wal", at, 1);
+        for args in [&["run", "small.md"][..], &["doctor"]] {
+            let did = sandbox.wf(args).exits(6).says("has lost events: it holds ");
+            did.says("and 18 were recorded").says("`wf restore`");
+        }
+        fs::remove_file(sandbox.at(".wf/state.mark")).unwrap();
+        sandbox.wf(&["run", "small.md"]).exits(0);
+        sandbox.wf(&["doctor"]).exits(0).says("none altered");
+    }
+}
+
+#[test]
+fn a_state_that_is_gone_is_not_begun_anew() {
+    let sandbox = filled(true);
+    fs::remove_file(sandbox.at(".wf/state.db")).unwrap();
+    for args in [&["run", "small.md"][..], &["runs"], &["doctor"]] {
+        let did = sandbox.wf(args).exits(6);
+        did.says("has lost events: it holds 0, and 18 were recorded");
+    }
+}
+
+#[test]
+fn a_truncated_database_is_refused() {
+    let size = fs::metadata(filled(true).at(".wf/state.db")).unwrap().len();
+    for length in [50, 100, 4096, 4097, size / 2, size - 4096] {
+        let sandbox = filled(true);
+        let file = fs::OpenOptions::new()
+            .write(true)
+            .open(sandbox.at(".wf/state.db"));
+        file.unwrap().set_len(length).unwrap();
+        for args in [&["run", "small.md"][..], &["runs"], &["doctor"]] {
+            sandbox
+                .wf(args)
+                .exits(6)
+                .says("is damaged")
+                .says("`wf restore`");
+        }
+    }
+}
+
+#[test]
+fn a_damaged_page_is_found() {
+    let size = fs::metadata(filled(true).at(".wf/state.db")).unwrap().len();
+    for page in (1..usize::try_from(size / 4096).unwrap()).step_by(3) {
+        let sandbox = filled(true);
+        flip(&sandbox, ".wf/state.db", page * 4096, 4096);
+        sandbox.wf(&["doctor"]).exits(6).says("is damaged");
+        // Whatever the others meet, they end, and as they should.
+        for args in [&["run", "small.md"][..], &["runs"], &["show", "--last"]] {
+            let did = sandbox.wf(args);
+            assert!(matches!(did.code, Some(0 | 2 | 6)), "{}", did.all());
+        }
+        let did = sandbox.wf(&["backup", "out.tar"]).exits(6);
+        assert!(!sandbox.at("out.tar").exists(), "{}", did.all());
+    }
+}
+
+#[test]
+fn a_log_that_was_cut_is_found_even_if_its_run_has_not_ended() {
+    let sandbox = filled(true);
+    let connection = sandbox.database();
+    let cut = "DELETE FROM events WHERE run = (SELECT max(key) FROM runs) AND n > 1;
+        UPDATE runs SET outcome = NULL WHERE key = (SELECT max(key) FROM runs)";
+    connection.execute_batch(cut).unwrap();
+    drop(connection);
+    sandbox
+        .wf(&["doctor"])
+        .exits(6)
+        .says("it holds 14, and 18 were");
+    sandbox
+        .wf(&["resume", "--last"])
+        .exits(6)
+        .says("has lost events");
+}
+
+#[test]
+fn a_database_that_somebody_holds_is_waited_for_and_then_told_of() {
+    let sandbox = filled(true);
+    let holder = sandbox.database();
+    holder.execute_batch("BEGIN IMMEDIATE").unwrap();
+    let mut command = sandbox.command(&["run", "small.md"]);
+    let refused = command.env("WF_LEASE", "300").output().unwrap();
+    let told = String::from_utf8_lossy(&refused.stderr).into_owned();
+    assert_eq!(refused.status.code(), Some(6), "{told}");
+    says(&told, &["is busy", "hint: wait for the other process"]);
+    sandbox.wf(&["runs"]).exits(0).says("succeeded");
+
+    let mut waiting = sandbox.start(&["run", "small.md"]);
+    until("it waits", || {
+        sandbox.at(".wf/state.db-wal").exists() && waiting.try_wait().unwrap().is_none()
+    });
+    holder.execute_batch("ROLLBACK").unwrap();
+    assert!(waiting.wait().unwrap().success());
+}

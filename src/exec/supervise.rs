@@ -129,14 +129,17 @@ impl Watched {
                 return self.ending();
             }
             let due = self.due();
+            // Nobody can say which of two streams was written to first; where both have something,
+            // the order is at least always the same.
             let happened = tokio::select! {
+                biased;
+                told = told(&mut stop) => Happening::Stop(told),
+                () = wait_until(due) => Happening::Due,
                 () = out.fill(), if !out.is_closed() => Happening::Out,
                 () = err.fill(), if !err.is_closed() => Happening::Err,
                 exit = self.process.wait(), if self.status.is_none() => {
                     Happening::Exit(exit)
                 }
-                told = told(&mut stop) => Happening::Stop(told),
-                () = wait_until(due) => Happening::Due,
                 () = tokio::time::sleep(QUIET), if sink.holds() => Happening::Quiet,
             };
             match happened {

@@ -3,71 +3,108 @@ use std::fmt::Write as _;
 
 use serde_json::Value;
 
-/// The shortest text that is masked, in characters.
-pub const SHORTEST: usize = 4;
+use super::codes;
+use super::parts::Parts;
 
-/// Every form in which a secret is looked for.
-pub(super) fn of(secret: &str) -> BTreeSet<String> {
+/// Parts beyond this are looked for in their usual forms only: each form costs memory.
+const LONG: usize = 4096;
+
+/// Every text that a mask for these secrets looks for.
+pub fn forms<'a>(secrets: impl IntoIterator<Item = &'a str>) -> BTreeSet<String> {
+    secrets.into_iter().flat_map(of).collect()
+}
+
+fn of(secret: &str) -> BTreeSet<String> {
+    let parts = Parts::of(secret);
     let mut forms = BTreeSet::new();
-    for part in parts(secret) {
-        forms.extend(escaped(&part));
-        forms.extend(base64(part.as_bytes()));
-        let hex = hex(part.as_bytes());
-        forms.insert(hex.to_uppercase());
-        forms.insert(hex);
-        forms.insert(part);
+    for part in parts.values.iter().chain(&parts.lines) {
+        quoted(part, &mut forms);
+        forms.extend(codes::base64(part.as_bytes()));
+        forms.extend(["", ":", " "].map(|between| codes::hex(part.as_bytes(), "", between)));
     }
-    forms.retain(|form| form.chars().count() >= SHORTEST);
+    for part in parts.values.iter().filter(|part| part.len() <= LONG) {
+        forms.extend(codes::base32(part.as_bytes()));
+        forms.insert(codes::hex(part.as_bytes(), "\\x", ""));
+    }
+    let hex = |form: &String| {
+        form.bytes()
+            .all(|b| b.is_ascii_hexdigit() || b == b':' || b == b' ')
+    };
+    let upper: Vec<String> = forms
+        .iter()
+        .filter(|form| hex(form))
+        .map(|form| form.to_uppercase())
+        .collect();
+    forms.extend(upper);
+    forms.extend(parts.values);
+    forms.extend(parts.lines);
     forms
 }
 
-/// The secret, its lines, and its leaves if it is JSON.
-fn parts(secret: &str) -> BTreeSet<String> {
-    let mut parts = BTreeSet::from([secret.to_owned(), secret.trim().to_owned()]);
-    parts.extend(secret.lines().map(|line| line.trim().to_owned()));
-    if let Ok(value @ (Value::Array(_) | Value::Object(_) | Value::String(_))) =
-        serde_json::from_str(secret)
-    {
-        leaves(&value, &mut parts);
+/// The text as JSON, URLs, shells, XML and SQL write it.
+fn quoted(text: &str, forms: &mut BTreeSet<String>) {
+    let json = json(text);
+    forms.insert(self::json(&json));
+    for json in [&json, &ascii(&json), &for_html(&json)] {
+        forms.insert(json.replace('/', "\\/"));
+        forms.insert(json.clone());
     }
-    parts.retain(|part| part.chars().count() >= SHORTEST);
-    parts
+    for safe in ["-._~", "-._~/", "-._*", "-._~!'()*", "-._~!'()*;,/?:@&=+$#"] {
+        let upper = codes::percent(text, safe, |byte| format!("%{byte:02X}"));
+        forms.insert(codes::percent(text, safe, |byte| format!("%{byte:02x}")));
+        forms.insert(upper.replace("%20", "+"));
+        forms.insert(upper);
+    }
+    for (double, single) in [
+        ("&quot;", "&#39;"),
+        ("&#34;", "&#39;"),
+        ("&quot;", "&#x27;"),
+        ("&quot;", "&apos;"),
+        ("\"", "'"),
+    ] {
+        let text = text
+            .replace('&', "&amp;")
+            .replace('<', "&lt;")
+            .replace('>', "&gt;");
+        forms.insert(text.replace('"', double).replace('\'', single));
+    }
+    forms.insert(text.replace('\'', "''"));
+    forms.insert(text.replace('"', "\"\""));
+    shell(text, forms);
 }
 
-fn leaves(value: &Value, found: &mut BTreeSet<String>) {
-    match value {
-        Value::Null | Value::Bool(_) => {}
-        Value::Number(number) => drop(found.insert(number.to_string())),
-        Value::String(text) => {
-            found.extend(text.lines().map(|line| line.trim().to_owned()));
-            found.insert(text.clone());
-        }
-        Value::Array(items) => items.iter().for_each(|item| leaves(item, found)),
-        Value::Object(fields) => fields.values().for_each(|field| leaves(field, found)),
+/// The text as shells quote it, and as languages with similar rules do.
+fn shell(text: &str, forms: &mut BTreeSet<String>) {
+    forms.insert(text.replace('\'', r"'\''"));
+    forms.insert(text.replace('\'', r#"'"'"'"#));
+    forms.insert(text.replace('\n', r"'$'\n''").replace('\'', r"'\''"));
+    forms.insert(text.replace('\'', r"'\''").replace('\n', r"'$'\n''"));
+    for special in ["\"\\$`", "\\'"] {
+        forms.insert(backslashed(text, |c| special.contains(c)));
+    }
+    for plain in ["_-./:=@%+,", "_-./:=@%+#~"] {
+        forms.insert(backslashed(text, |c| {
+            !(c.is_alphanumeric() || plain.contains(c))
+        }));
+    }
+    for quotes in ["'\\", "\"\\"] {
+        forms.insert(escaped(text, quotes, |c, out| out.push(c)));
+        forms.insert(escaped(text, quotes, |c, out| {
+            bytes(c, out, |byte| format!("\\{byte:03o}"))
+        }));
+        forms.insert(escaped(text, quotes, |c, out| {
+            bytes(c, out, |byte| format!("\\x{byte:02x}"))
+        }));
     }
 }
 
-/// The text as JSON, URLs and shells write it.
-fn escaped(text: &str) -> Vec<String> {
+fn json(text: &str) -> String {
     let json = Value::String(text.to_owned()).to_string();
-    let json = json.get(1..json.len() - 1).unwrap_or("").to_owned();
-    let percent = percent(text, |byte| format!("%{byte:02X}"));
-    vec![
-        ascii_json(&json),
-        json.replace('/', "\\/"),
-        percent.replace("%20", "+"),
-        percent,
-        self::percent(text, |byte| format!("%{byte:02x}")),
-        text.replace('\'', r"'\''"),
-        text.replace('\'', r#"'"'"'"#),
-        backslashed(text, |c| matches!(c, '"' | '\\' | '$' | '`')),
-        backslashed(text, |c| !(c.is_alphanumeric() || "_-./:=@%+,".contains(c))),
-        json,
-    ]
+    json.get(1..json.len() - 1).unwrap_or("").to_owned()
 }
 
 /// JSON without characters beyond ASCII, as several languages write it.
-fn ascii_json(json: &str) -> String {
+fn ascii(json: &str) -> String {
     let mut text = String::with_capacity(json.len());
     for c in json.chars() {
         if c.is_ascii() {
@@ -81,17 +118,11 @@ fn ascii_json(json: &str) -> String {
     text
 }
 
-fn percent(text: &str, encode: impl Fn(u8) -> String) -> String {
-    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte);
-    let mut encoded = String::with_capacity(text.len());
-    for byte in text.bytes() {
-        if plain(byte) {
-            encoded.push(char::from(byte));
-        } else {
-            encoded.push_str(&encode(byte));
-        }
-    }
-    encoded
+/// JSON that can stand in a page, as several languages write it.
+fn for_html(json: &str) -> String {
+    json.replace('&', "\\u0026")
+        .replace('<', "\\u003c")
+        .replace('>', "\\u003e")
 }
 
 fn backslashed(text: &str, special: impl Fn(char) -> bool) -> String {
@@ -105,38 +136,23 @@ fn backslashed(text: &str, special: impl Fn(char) -> bool) -> String {
     quoted
 }
 
-fn hex(bytes: &[u8]) -> String {
-    let mut text = String::with_capacity(bytes.len() * 2);
-    for byte in bytes {
-        let _ = write!(text, "{byte:02x}");
-    }
-    text
-}
-
-/// The base64 digits that depend on these bytes alone, wherever in a longer text they stand.
-fn base64(bytes: &[u8]) -> Vec<String> {
-    const STANDARD: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    const FOR_URLS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
-    let mut texts = Vec::new();
-    for before in 0..3 {
-        let skipped = (before * 8_usize).div_ceil(6);
-        for alphabet in [STANDARD, FOR_URLS] {
-            let end = (before + bytes.len()) * 8 / 6;
-            let digits = (skipped..end).map(|at| digit(bytes, at * 6 - before * 8));
-            texts.push(
-                digits
-                    .map(|d| char::from(alphabet[usize::from(d)]))
-                    .collect(),
-            );
+/// The text with control characters and these special ones escaped, as `$'…'` and most
+/// languages do; what is beyond ASCII in a way of its own.
+fn escaped(text: &str, special: &str, beyond: impl Fn(char, &mut String)) -> String {
+    let mut quoted = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '\n' => quoted.push_str("\\n"),
+            '\r' => quoted.push_str("\\r"),
+            '\t' => quoted.push_str("\\t"),
+            c if special.contains(c) => quoted.extend(['\\', c]),
+            c if c.is_ascii() => quoted.push(c),
+            c => beyond(c, &mut quoted),
         }
     }
-    texts
+    quoted
 }
 
-/// The six bits from a bit position on.
-fn digit(bytes: &[u8], bit: usize) -> u8 {
-    let byte = |at: usize| u16::from(bytes.get(at).copied().unwrap_or(0));
-    let pair = (byte(bit / 8) << 8) | byte(bit / 8 + 1);
-    let six = (pair >> (10 - bit % 8)) & 0b11_1111;
-    u8::try_from(six).unwrap_or(0)
+fn bytes(c: char, out: &mut String, write: impl Fn(u8) -> String) {
+    out.extend(c.encode_utf8(&mut [0; 4]).bytes().map(write));
 }

@@ -1,132 +1,109 @@
-use std::borrow::Cow;
-use std::ops::Range;
-use std::sync::Arc;
+use std::collections::BTreeSet;
 
-use aho_corasick::AhoCorasick;
-use serde_json::Value;
+use aho_corasick::Anchored;
+use aho_corasick::automaton::{Automaton, StateID};
+use aho_corasick::nfa::noncontiguous::NFA;
 
-use super::{Stream, forms};
+use super::filter::{Filter, WIDEST};
 
-/// What stands in place of a secret.
-pub(super) const STARS: &str = "***";
+/// The least width of the filter, if the forms allow it.
+const NARROWEST: usize = 6;
 
-/// Every form of every secret. Cheap to clone.
-#[derive(Clone, Debug, Default)]
-pub struct Mask(pub(super) Option<Arc<Patterns>>);
-
-/// What is looked for.
+/// What is looked for: an automaton of all forms, and a filter for where it is worth starting.
 #[derive(Debug)]
 pub(super) struct Patterns {
-    search: AhoCorasick,
-    /// In order, for the search of beginnings.
-    sorted: Vec<String>,
-    longest: usize,
-}
-
-impl Mask {
-    /// A mask for these secrets. Parts of them that are shorter than
-    /// [`SHORTEST`](super::SHORTEST) characters stay visible.
-    ///
-    /// # Panics
-    /// If the secrets have gigabytes.
-    pub fn new<'a>(secrets: impl IntoIterator<Item = &'a str>) -> Self {
-        let sorted: std::collections::BTreeSet<String> =
-            secrets.into_iter().flat_map(forms::of).collect();
-        let sorted: Vec<String> = sorted.into_iter().collect();
-        if sorted.is_empty() {
-            return Self(None);
-        }
-        Self(Some(Arc::new(Patterns {
-            search: AhoCorasick::new(&sorted).expect("secrets have fewer than 2^31 bytes"),
-            longest: sorted.iter().map(String::len).max().unwrap_or(0),
-            sorted,
-        })))
-    }
-
-    /// Whether there is nothing to mask.
-    pub fn is_empty(&self) -> bool {
-        self.0.is_none()
-    }
-
-    /// The text with every secret masked.
-    pub fn text<'t>(&self, text: &'t str) -> Cow<'t, str> {
-        let Some(patterns) = &self.0 else {
-            return Cow::Borrowed(text);
-        };
-        let found = patterns.find(text.as_bytes());
-        if found.is_empty() {
-            return Cow::Borrowed(text);
-        }
-        let mut masked = String::with_capacity(text.len());
-        let mut done = 0;
-        for secret in found {
-            masked.push_str(text.get(done..secret.start).unwrap_or(""));
-            masked.push_str(STARS);
-            done = secret.end;
-        }
-        masked.push_str(text.get(done..).unwrap_or(""));
-        Cow::Owned(masked)
-    }
-
-    /// Masks every secret in the texts, numbers and keys of a value.
-    pub fn value(&self, value: &mut Value) {
-        if self.is_empty() {
-            return;
-        }
-        match value {
-            Value::Null | Value::Bool(_) => {}
-            Value::Number(number) => {
-                if let Cow::Owned(masked) = self.text(&number.to_string()) {
-                    *value = Value::String(masked);
-                }
-            }
-            Value::String(text) => {
-                if let Cow::Owned(masked) = self.text(text) {
-                    *text = masked;
-                }
-            }
-            Value::Array(items) => items.iter_mut().for_each(|item| self.value(item)),
-            Value::Object(fields) => {
-                let each = std::mem::take(fields).into_iter();
-                fields.extend(each.map(|(key, mut field)| {
-                    self.value(&mut field);
-                    (self.text(&key).into_owned(), field)
-                }));
-            }
-        }
-    }
-
-    /// Masks bytes that come in chunks.
-    pub fn stream(&self) -> Stream {
-        Stream::new(self.clone())
-    }
+    automaton: NFA,
+    start: StateID,
+    /// How many bytes lead to a state, by its number.
+    depths: Vec<u32>,
+    filter: Filter,
+    width: usize,
 }
 
 impl Patterns {
-    /// The parts to mask, in order. Secrets that overlap are one part.
-    pub(super) fn find(&self, bytes: &[u8]) -> Vec<Range<usize>> {
-        let mut parts: Vec<Range<usize>> = Vec::new();
-        // They come in the order of their ends.
-        for found in self.search.find_overlapping_iter(bytes) {
-            let mut part = found.range();
-            while let Some(last) = parts.pop_if(|last| last.end > part.start) {
-                part.start = part.start.min(last.start);
+    /// None if there are no forms.
+    pub(super) fn new(forms: &BTreeSet<String>) -> Option<Self> {
+        let shortest = forms.iter().map(String::len).min()?;
+        // Two that do not overlap fit into most forms, of which a line end breaks only one.
+        let width = (shortest / 2).clamp(NARROWEST.min(shortest), WIDEST);
+        let automaton = NFA::new(forms).expect("secrets have fewer than 2^31 bytes");
+        let start = automaton
+            .start_state(Anchored::No)
+            .expect("it can start anywhere");
+        let mut depths = Vec::new();
+        let mut windows = BTreeSet::new();
+        for form in forms {
+            let mut state = start;
+            for (at, byte) in form.bytes().enumerate() {
+                state = automaton.next_state(Anchored::No, state, byte);
+                let number = state.as_usize();
+                if depths.len() <= number {
+                    depths.resize(number + 1, 0);
+                }
+                if let Some(depth) = depths.get_mut(number) {
+                    *depth = u32::try_from(at + 1).unwrap_or(u32::MAX);
+                }
             }
-            parts.push(part);
+            let bytes = form.as_bytes();
+            windows.extend(bytes.get(..width).map(<[u8]>::to_vec));
+            if form.len() > 2 * (width - 1) {
+                let second = width.min(form.len() - width);
+                windows.extend(bytes.get(second..second + width).map(<[u8]>::to_vec));
+            }
         }
-        parts
+        Some(Self {
+            automaton,
+            start,
+            depths,
+            filter: Filter::new(width, windows),
+            width,
+        })
     }
 
-    /// Where the longest end begins that could be the beginning of a secret.
-    pub(super) fn open_end(&self, bytes: &[u8]) -> usize {
-        let first = bytes.len().saturating_sub(self.longest.saturating_sub(1));
-        let begins = |end: &[u8]| {
-            let at = self.sorted.partition_point(|form| form.as_bytes() < end);
-            let next = self.sorted.get(at);
-            next.is_some_and(|form| form.as_bytes().starts_with(end))
+    /// How much of a form the filter needs to see.
+    pub(super) fn width(&self) -> usize {
+        self.width
+    }
+
+    /// Where the next beginning of a form stands, or the part behind the beginning of one that
+    /// can be broken.
+    pub(super) fn next(&self, bytes: &[u8], from: usize) -> Option<usize> {
+        self.filter.next(bytes, from)
+    }
+
+    /// The state in which nothing has begun.
+    pub(super) fn start(&self) -> StateID {
+        self.start
+    }
+
+    /// The state after one more byte.
+    pub(super) fn step(&self, state: StateID, byte: u8) -> StateID {
+        self.automaton.next_state(Anchored::No, state, byte)
+    }
+
+    /// How many of the last bytes could be the beginning of a form.
+    pub(super) fn depth(&self, state: StateID) -> usize {
+        self.depths
+            .get(state.as_usize())
+            .map_or(0, |depth| *depth as usize)
+    }
+
+    /// The lengths of the forms that end in a state.
+    pub(super) fn ends(&self, state: StateID) -> impl Iterator<Item = usize> {
+        let of = move |at| {
+            self.automaton
+                .pattern_len(self.automaton.match_pattern(state, at))
         };
-        (first..bytes.len())
-            .find(|at| bytes.get(*at..).is_some_and(begins))
-            .unwrap_or(bytes.len())
+        let count = if self.automaton.is_match(state) {
+            self.automaton.match_len(state)
+        } else {
+            0
+        };
+        (0..count).map(of)
+    }
+
+    /// Whether a form of this length is found across a line end, wherever that is.
+    pub(super) fn is_long(&self, length: usize) -> bool {
+        length > 2 * (self.width - 1)
     }
 }

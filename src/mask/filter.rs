@@ -1,0 +1,90 @@
+use std::collections::BTreeSet;
+
+/// How many bytes are looked at together.
+const GRAM: usize = 4;
+
+/// The longest beginning of a form that is looked for.
+pub(super) const WIDEST: usize = GRAM + 7;
+
+/// Finds where one of many texts of the same length could stand, and skips the rest quickly.
+///
+/// Of each text every sequence of four bytes is noted, with its place in the text. In a haystack
+/// it is then enough to look at one sequence in every few bytes: whichever text stands there,
+/// one of its own is met.
+#[derive(Debug)]
+pub(super) struct Filter {
+    width: usize,
+    /// By the hash of a sequence, a bit for each place that it has in some text.
+    grams: Vec<u8>,
+    shift: u32,
+    /// The texts themselves.
+    texts: BTreeSet<Vec<u8>>,
+}
+
+impl Filter {
+    /// Looks for texts that all have this length, from [`GRAM`] to [`WIDEST`] bytes.
+    pub(super) fn new(width: usize, texts: BTreeSet<Vec<u8>>) -> Self {
+        // Few slots are taken, if memory allows: most sequences are then passed at once.
+        let bits = (texts.len() * 256).next_power_of_two().ilog2();
+        let bits = bits.clamp(12, 18);
+        let mut filter = Self {
+            width,
+            grams: vec![0; 1 << bits],
+            shift: 32 - bits,
+            texts,
+        };
+        for text in &filter.texts {
+            for (at, gram) in text.windows(GRAM).enumerate() {
+                let slot = slot(gram, filter.shift).and_then(|slot| filter.grams.get_mut(slot));
+                if let Some(places) = slot {
+                    *places |= 1 << at;
+                }
+            }
+        }
+        filter
+    }
+
+    /// The first place from one on where a text stands as a whole.
+    pub(super) fn next(&self, haystack: &[u8], from: usize) -> Option<usize> {
+        let stride = self.width - GRAM + 1;
+        let mut at = from + stride - 1;
+        while let Some(gram) = haystack.get(at..at + GRAM) {
+            let places = self.places(gram);
+            if places > 0 {
+                let starts = (0..stride).rev().filter(|place| places & (1 << place) > 0);
+                let mut starts = starts.map(|place| at - place);
+                if let Some(start) = starts.find(|start| self.is_at(haystack, *start)) {
+                    return Some(start);
+                }
+            }
+            at += stride;
+        }
+        None
+    }
+
+    /// The places that a sequence has in some text, as bits; perhaps more.
+    fn places(&self, gram: &[u8]) -> u8 {
+        let slot = slot(gram, self.shift);
+        slot.and_then(|slot| self.grams.get(slot))
+            .copied()
+            .unwrap_or(0)
+    }
+
+    fn is_at(&self, haystack: &[u8], start: usize) -> bool {
+        let Some(text) = haystack.get(start..start + self.width) else {
+            return false;
+        };
+        let last = self.width - GRAM;
+        let could_be = |at: usize| {
+            text.get(at..)
+                .is_some_and(|gram| self.places(gram) & (1 << at) > 0)
+        };
+        could_be(0) && could_be(last) && could_be(last / 2) && self.texts.contains(text)
+    }
+}
+
+/// Where a sequence is noted.
+fn slot(gram: &[u8], shift: u32) -> Option<usize> {
+    let gram = u32::from_le_bytes(*gram.first_chunk()?);
+    usize::try_from(gram.wrapping_mul(0x9E37_79B1) >> shift).ok()
+}

@@ -1,0 +1,86 @@
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use super::Stream;
+use super::forms::forms;
+use super::patterns::Patterns;
+use super::scan::Scan;
+
+/// What stands in place of a secret.
+pub(super) const STARS: &str = "***";
+
+/// Every form of every secret. Cheap to clone.
+#[derive(Clone, Debug, Default)]
+pub struct Mask(pub(super) Option<Arc<Patterns>>);
+
+impl Mask {
+    /// A mask for these secrets, which depends on nothing else. Weak ones, and weak parts of
+    /// others, stay visible: see [`weakness`](super::weakness).
+    ///
+    /// # Panics
+    /// If the secrets have gigabytes.
+    pub fn new<'a>(secrets: impl IntoIterator<Item = &'a str>) -> Self {
+        Self(Patterns::new(&forms(secrets)).map(Arc::new))
+    }
+
+    /// Whether there is nothing to mask.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_none()
+    }
+
+    /// The text with every secret masked.
+    pub fn text<'t>(&self, text: &'t str) -> Cow<'t, str> {
+        let Some(patterns) = &self.0 else {
+            return Cow::Borrowed(text);
+        };
+        let mut found = Vec::new();
+        Scan::new(patterns).run(patterns, text.as_bytes(), 0, &mut found);
+        if found.is_empty() {
+            return Cow::Borrowed(text);
+        }
+        let mut masked = String::with_capacity(text.len());
+        let mut done = 0;
+        for secret in found {
+            masked.push_str(text.get(done..secret.start).unwrap_or(""));
+            masked.push_str(STARS);
+            done = secret.end;
+        }
+        masked.push_str(text.get(done..).unwrap_or(""));
+        Cow::Owned(masked)
+    }
+
+    /// Masks every secret in the texts, numbers and keys of a value.
+    pub fn value(&self, value: &mut Value) {
+        if self.is_empty() {
+            return;
+        }
+        match value {
+            Value::Null | Value::Bool(_) => {}
+            Value::Number(number) => {
+                if let Cow::Owned(masked) = self.text(&number.to_string()) {
+                    *value = Value::String(masked);
+                }
+            }
+            Value::String(text) => {
+                if let Cow::Owned(masked) = self.text(text) {
+                    *text = masked;
+                }
+            }
+            Value::Array(items) => items.iter_mut().for_each(|item| self.value(item)),
+            Value::Object(fields) => {
+                let each = std::mem::take(fields).into_iter();
+                fields.extend(each.map(|(key, mut field)| {
+                    self.value(&mut field);
+                    (self.text(&key).into_owned(), field)
+                }));
+            }
+        }
+    }
+
+    /// Masks bytes that come in chunks.
+    pub fn stream(&self) -> Stream {
+        Stream::new(self.clone())
+    }
+}

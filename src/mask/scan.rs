@@ -1,0 +1,174 @@
+use std::collections::VecDeque;
+use std::ops::Range;
+
+use aho_corasick::automaton::StateID;
+
+use super::patterns::Patterns;
+
+/// The least number of characters between two line ends in a form: encoders break at 64 or 76.
+const APART: u64 = 32;
+
+/// What stands before a first line end is shown if it is shorter: to hold it back would delay
+/// the end of every line that happens to end like a form begins.
+const SHOWN: u64 = 8;
+
+/// The longest line end.
+const LINE_END: usize = 2;
+
+/// A search for all forms through bytes that come in chunks. Linear in their number whatever
+/// they are.
+#[derive(Debug)]
+pub(super) struct Scan {
+    raw: StateID,
+    /// The state if line ends are passed over.
+    broken: StateID,
+    /// How many bytes other than line ends were seen, from some place on.
+    seen: u64,
+    /// The line ends inside of what has begun: how many were seen before each, and its length.
+    line_ends: VecDeque<(u64, u64)>,
+    /// The length of the line end that the last byte belongs to.
+    line_end: usize,
+}
+
+impl Scan {
+    pub(super) fn new(patterns: &Patterns) -> Self {
+        Self {
+            raw: patterns.start(),
+            broken: patterns.start(),
+            seen: 0,
+            line_ends: VecDeque::new(),
+            line_end: 0,
+        }
+    }
+
+    /// Goes on through all bytes from a place on. Before it stand at least those that are
+    /// [`open`](Self::open). What is found is merged into a list.
+    pub(super) fn run(
+        &mut self,
+        patterns: &Patterns,
+        bytes: &[u8],
+        from: usize,
+        found: &mut Vec<Range<usize>>,
+    ) {
+        let (mut at, mut until) = (from, from);
+        let width = patterns.width();
+        loop {
+            while at < until || self.is_deep(patterns) {
+                let Some(byte) = bytes.get(at) else {
+                    return;
+                };
+                at += 1;
+                self.step(patterns, *byte, at, found);
+            }
+            // Nothing has begun that the filter would not find, or find the second part of.
+            let shallow = at - patterns.depth(self.raw).min(at);
+            let (next, end) = match patterns.next(bytes, shallow) {
+                Some(next) => (next.saturating_sub(width + LINE_END), next + width),
+                None => (bytes.len().saturating_sub(2 * width + LINE_END), usize::MAX),
+            };
+            until = end;
+            if next > at {
+                *self = Self::new(patterns);
+                at = next;
+            }
+        }
+    }
+
+    /// How many of the last bytes cannot be shown yet.
+    pub(super) fn open(&self, patterns: &Patterns) -> usize {
+        let depth = patterns.depth(self.broken);
+        let across = match self.line_ends.is_empty() {
+            true => 0,
+            false => self.across(depth as u64).unwrap_or(0),
+        };
+        patterns.depth(self.raw).max(across)
+    }
+
+    fn is_deep(&self, patterns: &Patterns) -> bool {
+        let deep = |state| patterns.depth(state) >= patterns.width();
+        deep(self.raw) || deep(self.broken)
+    }
+
+    /// Takes a byte in that ends at a place.
+    fn step(&mut self, patterns: &Patterns, byte: u8, end: usize, found: &mut Vec<Range<usize>>) {
+        self.raw = patterns.step(self.raw, byte);
+        if let Some(length) = patterns.ends(self.raw).max() {
+            merge(found, end.saturating_sub(length)..end);
+        }
+        if matches!(byte, b'\n' | b'\r') {
+            self.end_line(patterns);
+            return;
+        }
+        self.line_end = 0;
+        self.seen += 1;
+        self.broken = patterns.step(self.broken, byte);
+        let begun = self.seen.saturating_sub(patterns.depth(self.broken) as u64);
+        while self
+            .line_ends
+            .pop_front_if(|(before, _)| *before <= begun)
+            .is_some()
+        {}
+        if self.line_ends.is_empty() {
+            return;
+        }
+        let long = patterns
+            .ends(self.broken)
+            .filter(|length| patterns.is_long(*length));
+        let across = long.filter_map(|length| self.whole(length as u64)).max();
+        if let Some(length) = across {
+            merge(found, end.saturating_sub(length)..end);
+        }
+    }
+
+    /// Passes over a line end; over more than one nothing goes on.
+    fn end_line(&mut self, patterns: &Patterns) {
+        self.line_end += 1;
+        if self.line_end > LINE_END {
+            self.broken = patterns.start();
+            self.line_ends.clear();
+        } else if patterns.depth(self.broken) > 0 {
+            match self.line_ends.back_mut() {
+                Some((before, length)) if *before == self.seen => *length += 1,
+                _ => self.line_ends.push_back((self.seen, 1)),
+            }
+        }
+    }
+
+    /// How many of the last bytes are to be masked for a form of a length that ends here, if
+    /// its lines are long enough.
+    fn whole(&self, length: u64) -> Option<usize> {
+        let first = self.seen.saturating_sub(length);
+        let mut last = None;
+        for (before, _) in self.line_ends.iter().filter(|(before, _)| *before > first) {
+            if last.is_some_and(|last| before - last < APART) {
+                return None;
+            }
+            last = Some(*before);
+        }
+        self.across(length)
+    }
+
+    /// How many of the last bytes are the last so many besides line ends, from the first line
+    /// end on if little stands before it. None if there is no line end among them.
+    fn across(&self, length: u64) -> Option<usize> {
+        let first = self.seen.saturating_sub(length);
+        let mut inside = self.line_ends.iter().filter(|(before, _)| *before > first);
+        let (before, own) = inside.next()?;
+        let later: u64 = inside.map(|(_, length)| length).sum();
+        let all = if before - first < SHOWN {
+            self.seen - before + later
+        } else {
+            length + own + later
+        };
+        usize::try_from(all).ok()
+    }
+}
+
+/// Adds a part that ends behind all others; parts that overlap are one.
+fn merge(parts: &mut Vec<Range<usize>>, mut part: Range<usize>) {
+    while let Some(last) = parts.pop_if(|last| last.end > part.start) {
+        part.start = part.start.min(last.start);
+        part.end = part.end.max(last.end);
+    }
+    parts.push(part);
+}

@@ -103,10 +103,11 @@ fn secrets(plan: &Plan) -> Value {
         SecretSource::Env(name) => json!({ "env": name }),
         SecretSource::File(path) => json!({ "file": path }),
         SecretSource::Command(words) => json!({ "command": words }),
+        SecretSource::Keyring { service, account } => json!({ "keyring": [service, account] }),
     };
     let secrets = plan.parts().secrets.iter();
     secrets
-        .map(|secret| json!([secret.name, source(&secret.source)]))
+        .map(|secret| json!([secret.name, source(&secret.source), secret.masked]))
         .collect()
 }
 

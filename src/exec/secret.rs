@@ -15,8 +15,13 @@ use super::probe::Probe;
 use super::process::Command;
 use super::{Hands, Host, Stop};
 use crate::machine::Exit;
+use crate::mask::weakness;
 use crate::model::{Secret, SecretSource};
 use crate::name::EnvName;
+
+mod keyring;
+#[cfg(test)]
+mod tests;
 
 /// The longest secret, in bytes.
 const LONGEST: usize = 64 * 1024;
@@ -45,7 +50,14 @@ pub struct Secrets {
     root: PathBuf,
     hands: Hands,
     /// What is read; held while one is read, so that none is read twice.
-    known: Mutex<BTreeMap<EnvName, Hidden>>,
+    known: Mutex<Known>,
+}
+
+#[derive(Default)]
+struct Known {
+    values: BTreeMap<EnvName, Hidden>,
+    /// What variables and files held when a mask was first made; None before that.
+    early: Option<Vec<Hidden>>,
 }
 
 impl From<&str> for Hidden {
@@ -115,37 +127,58 @@ impl Secrets {
     /// A secret's value, read if it was not read before.
     pub async fn get(&self, name: &EnvName) -> Result<Hidden, BadSecret> {
         let mut known = self.known.lock().await;
-        if let Some(value) = known.get(name) {
+        if let Some(value) = known.values.get(name) {
             return Ok(value.clone());
         }
         let value = self.read(name).await.map_err(|why| BadSecret {
             name: name.clone(),
             why,
         })?;
-        known.insert(name.clone(), value.clone());
+        known.values.insert(name.clone(), value.clone());
         Ok(value)
     }
 
-    /// Every value read so far: what a mask must hide.
+    /// What a mask must hide: every value read so far, and from the beginning what variables and
+    /// files hold. To ask a program or a keyring for what nobody needs yet could disturb somebody.
     pub async fn known(&self) -> Vec<Hidden> {
-        self.known.lock().await.values().cloned().collect()
+        let mut known = self.known.lock().await;
+        let early = known.early.get_or_insert_with(|| self.early()).clone();
+        let masked = self.declared.iter().filter(|secret| secret.masked);
+        let read = masked.filter_map(|secret| known.values.get(&secret.name).cloned());
+        let all: BTreeMap<_, _> = early
+            .into_iter()
+            .chain(read)
+            .map(|value| (value.0.clone(), value))
+            .collect();
+        all.into_values().collect()
+    }
+
+    /// What can be known without asking anybody. It may still change before it is needed.
+    fn early(&self) -> Vec<Hidden> {
+        let masked = self.declared.iter().filter(|secret| secret.masked);
+        let bytes = masked.filter_map(|secret| match &secret.source {
+            SecretSource::Env(variable) => of_variable(&self.host, variable).ok(),
+            SecretSource::File(path) => of_file(&self.root.join(path)).ok(),
+            SecretSource::Command(_) | SecretSource::Keyring { .. } => None,
+        });
+        bytes.filter_map(|bytes| value(bytes).ok()).collect()
     }
 
     async fn read(&self, name: &EnvName) -> Result<Hidden, String> {
         let secret = self.declared.iter().find(|secret| secret.name == *name);
-        let bytes = match &secret.ok_or("is not declared")?.source {
+        let secret = secret.ok_or("is not declared")?;
+        let bytes = match &secret.source {
             SecretSource::Env(variable) => of_variable(&self.host, variable)?,
             SecretSource::File(path) => of_file(&self.root.join(path))?,
             SecretSource::Command(argv) => self.of_command(argv).await?,
+            SecretSource::Keyring { service, account } => keyring::read(service, account).await?,
         };
-        if bytes.len() > LONGEST {
-            return Err(format!("is longer than {} KiB", LONGEST / 1024));
-        }
-        let text = String::from_utf8(bytes).map_err(|_| "is not UTF-8 text")?;
-        let text = text.strip_suffix('\n').unwrap_or(&text);
-        match text.strip_suffix('\r').unwrap_or(text) {
-            "" => Err("is empty".into()),
-            text => Ok(Hidden(text.into())),
+        let value = value(bytes)?;
+        match weakness(value.expose()) {
+            Some(weakness) if secret.masked => Err(format!(
+                "is too weak to be hidden in logs: {weakness}; use a stronger value, or, if it may be seen, write `mask: false` in the plan"
+            )),
+            _ => Ok(value),
         }
     }
 
@@ -170,6 +203,19 @@ impl Secrets {
             Exit::Unable { why, .. } => Err(why),
             exit => Err(format!("`{program}` was to print it: {exit}")),
         }
+    }
+}
+
+/// The bytes of a source as a value, without one line end at their end.
+fn value(bytes: Vec<u8>) -> Result<Hidden, String> {
+    if bytes.len() > LONGEST {
+        return Err(format!("is longer than {} KiB", LONGEST / 1024));
+    }
+    let text = String::from_utf8(bytes).map_err(|_| "is not UTF-8 text")?;
+    let text = text.strip_suffix('\n').unwrap_or(&text);
+    match text.strip_suffix('\r').unwrap_or(text) {
+        "" => Err("is empty".into()),
+        text => Ok(Hidden(text.into())),
     }
 }
 
@@ -200,99 +246,4 @@ fn of_file(path: &Path) -> Result<Vec<u8>, String> {
         .and_then(|file| file.take(LONGEST as u64 + 1).read_to_end(&mut bytes))
         .map_err(unable)?;
     Ok(bytes)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::{Hidden, Secrets};
-    use crate::exec::{Hands, Host};
-    use crate::model::{Secret, SecretSource};
-    use crate::name::EnvName;
-    use std::sync::Arc;
-
-    async fn read(source: SecretSource, dir: &std::path::Path) -> Result<Hidden, String> {
-        let host = Host::from([
-            ("SET".into(), "from env\n".into()),
-            ("EMPTY".into(), String::new()),
-            ("PATH".into(), "/usr/bin:/bin".into()),
-        ]);
-        let name = EnvName::parse("TOKEN").unwrap();
-        let secret = Secret {
-            name: name.clone(),
-            source,
-        };
-        let secrets = Secrets::new(vec![secret], Arc::new(host), dir.to_path_buf(), Hands::Own);
-        let read = secrets.get(&name).await.map_err(|error| error.to_string());
-        assert_eq!(secrets.known().await.len(), usize::from(read.is_ok()));
-        read
-    }
-
-    fn command(text: &str) -> SecretSource {
-        SecretSource::Command(["sh", "-c", text].map(String::from).into())
-    }
-
-    #[tokio::test]
-    async fn values_come_from_where_the_plan_says() {
-        let dir = tempfile::tempdir().unwrap();
-        std::fs::write(dir.path().join("token"), "from file\r\n").unwrap();
-        std::fs::write(dir.path().join("long"), "x".repeat(100_000)).unwrap();
-        std::fs::write(dir.path().join("bytes"), b"\xff\xfe").unwrap();
-        let file = |name: &str| SecretSource::File(name.into());
-        let env = |name: &str| SecretSource::Env(name.into());
-        for (source, expected) in [
-            (env("SET"), Ok("from env")),
-            (file("token"), Ok("from file")),
-            (command("printf 'two\n\n'"), Ok("two\n")),
-            (command("printf \"$SET\""), Ok("from env")),
-            (
-                env("UNSET"),
-                Err("secret `TOKEN`: the variable UNSET is not set"),
-            ),
-            (env("EMPTY"), Err("secret `TOKEN`: is empty")),
-            (file("none"), Err("secret `TOKEN`: cannot read ")),
-            (file("long"), Err("secret `TOKEN`: is longer than 64 KiB")),
-            (file("bytes"), Err("secret `TOKEN`: is not UTF-8")),
-            (
-                command("echo hush; exit 3"),
-                Err("secret `TOKEN`: `sh` was to print it: exit code 3"),
-            ),
-            (
-                SecretSource::Command(vec!["no_such".into()]),
-                Err("there is no program"),
-            ),
-        ] {
-            match (read(source, dir.path()).await, expected) {
-                (Ok(value), Ok(expected)) => assert_eq!(value.expose(), expected),
-                (Err(error), Err(part)) => {
-                    assert!(error.contains(part), "{error}");
-                    assert!(!error.contains("hush"), "{error}");
-                }
-                (found, _) => panic!("{found:?}, not {expected:?}"),
-            }
-        }
-    }
-
-    #[tokio::test]
-    async fn a_secret_is_read_once_and_never_shown() {
-        let dir = tempfile::tempdir().unwrap();
-        let source = command("echo x >> count; echo s3cret");
-        let name = EnvName::parse("TOKEN").unwrap();
-        let secret = Secret {
-            name: name.clone(),
-            source,
-        };
-        let secrets = Secrets::new(
-            vec![secret],
-            Arc::default(),
-            dir.path().to_path_buf(),
-            Hands::Own,
-        );
-        let (first, second) = tokio::join!(secrets.get(&name), secrets.get(&name));
-        assert_eq!(first.unwrap().expose(), "s3cret");
-        assert!(!format!("{second:?} {secrets:?}").contains("s3cret"));
-        assert_eq!(
-            std::fs::read_to_string(dir.path().join("count")).unwrap(),
-            "x\n"
-        );
-    }
 }

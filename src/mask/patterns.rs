@@ -46,10 +46,7 @@ impl Patterns {
             }
             let bytes = form.as_bytes();
             windows.extend(bytes.get(..width).map(<[u8]>::to_vec));
-            if form.len() > 2 * (width - 1) {
-                let second = width.min(form.len() - width);
-                windows.extend(bytes.get(second..second + width).map(<[u8]>::to_vec));
-            }
+            windows.extend(across(bytes, width));
         }
         Some(Self {
             automaton,
@@ -101,9 +98,24 @@ impl Patterns {
         };
         (0..count).map(of)
     }
+}
 
-    /// Whether a form of this length is found across a line end, wherever that is.
-    pub(super) fn is_long(&self, length: usize) -> bool {
-        length > 2 * (self.width - 1)
+/// What else tells that a form may begin, if a line end breaks its first window: the second
+/// window; of a short form, that has no second, the first one with the line end in it.
+fn across(form: &[u8], width: usize) -> Vec<Vec<u8>> {
+    if form.len() > 2 * (width - 1) {
+        let second = width.min(form.len() - width);
+        return form
+            .get(second..second + width)
+            .map(<[u8]>::to_vec)
+            .into_iter()
+            .collect();
     }
+    let broken = |at: usize| {
+        let (before, behind) = form.split_at(at);
+        let mut window = [before, b"\n", behind].concat();
+        window.truncate(width);
+        window
+    };
+    (1..width).map(broken).collect()
 }

@@ -111,10 +111,8 @@ impl Scan {
         if self.line_ends.is_empty() {
             return;
         }
-        let long = patterns
-            .ends(self.broken)
-            .filter(|length| patterns.is_long(*length));
-        let across = long.filter_map(|length| self.whole(length as u64)).max();
+        let ends = patterns.ends(self.broken);
+        let across = ends.filter_map(|length| self.whole(length as u64)).max();
         if let Some(length) = across {
             merge(found, end.saturating_sub(length)..end);
         }
@@ -137,6 +135,9 @@ impl Scan {
     /// How many of the last bytes are to be masked for a form of a length that ends here, if
     /// its lines are long enough.
     fn whole(&self, length: u64) -> Option<usize> {
+        if length < SHOWN {
+            return None;
+        }
         let first = self.seen.saturating_sub(length);
         let mut last = None;
         for (before, _) in self.line_ends.iter().filter(|(before, _)| *before > first) {

@@ -80,6 +80,8 @@ pub struct Secret {
     pub name: EnvName,
     /// Where it comes from.
     pub source: SecretSource,
+    /// Whether it is looked for in what is shown and kept.
+    pub masked: bool,
 }
 
 /// Where a secret comes from.
@@ -91,6 +93,13 @@ pub enum SecretSource {
     File(String),
     /// What a program prints; one trailing line end is cut.
     Command(Vec<String>),
+    /// An entry in the keyring of the user.
+    Keyring {
+        /// What it is for.
+        service: String,
+        /// Whose it is.
+        account: String,
+    },
 }
 
 /// How steps share the machine and what a failure does.

@@ -2,7 +2,7 @@ use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Method, Url};
 
 use crate::exec::Unable;
-use crate::expr::{EvalError, Scope};
+use crate::expr::{EvalError, Ref, Scope, Template};
 use crate::mask::Mask;
 use crate::model::Http;
 use crate::name::Name;
@@ -22,6 +22,8 @@ pub struct Ask {
     pub expect: Vec<u16>,
     /// Outputs by the JSON path of their value in the answer's body.
     pub outputs: Vec<(Name, String)>,
+    /// Whether a header or the body was made from a secret.
+    pub careful: bool,
 }
 
 /// Headers and bodies may carry secrets.
@@ -47,6 +49,7 @@ impl Ask {
             body: body.transpose().map_err(unable)?,
             expect: http.expect.clone(),
             outputs: http.outputs.clone(),
+            careful: reads_secret(http),
         })
     }
 
@@ -58,12 +61,14 @@ impl Ask {
         }
     }
 
-    /// Whether it carries something that a mask hides.
+    /// Whether it carries a secret, from where ever it got there.
     pub(super) fn carries_secret(&self, mask: &Mask) -> bool {
-        let values = self.headers.iter().map(|(_, value)| value);
-        values
-            .chain(&self.body)
-            .any(|text| mask.text(text) != *text)
+        let mut values = self
+            .headers
+            .iter()
+            .map(|(_, value)| value)
+            .chain(&self.body);
+        self.careful || values.any(|text| mask.text(text) != *text)
     }
 
     /// The method, the address and the headers, if they are well-formed.
@@ -91,4 +96,11 @@ impl Ask {
         }
         Ok((method, url, headers))
     }
+}
+
+/// Whether a template of a request reads a secret.
+fn reads_secret(http: &Http) -> bool {
+    let templates = http.headers.iter().map(|(_, value)| value);
+    let mut refs = templates.chain(&http.body).flat_map(Template::refs);
+    refs.any(|read| matches!(read.name, Ref::Secret(_)))
 }

@@ -51,6 +51,7 @@ fn job(dir: &Path, url: &str) -> Job {
             body: None,
             expect: Vec::new(),
             outputs: Vec::new(),
+            careful: false,
         },
         timeout: Some(Duration::from_secs(5)),
         log: log::Target {

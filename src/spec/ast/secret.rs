@@ -14,6 +14,13 @@ record! {
         optional path: String,
         /// With `from: command`: the program and its arguments.
         optional run: Vec<String>,
+        /// With `from: keyring`: what the entry is for.
+        optional service: String,
+        /// With `from: keyring`: whose the entry is.
+        optional account: String,
+        /// Whether it is looked for in what is shown and kept: `true` if absent. With `false` it
+        /// may be a short or an everyday word.
+        optional mask: bool,
     }
     finish one_source;
 }
@@ -27,26 +34,30 @@ pub enum SecretFrom {
     File,
     /// `command`
     Command,
+    /// `keyring`
+    Keyring,
 }
 
 words!(SecretFrom {
     "env" => Self::Env,
     "file" => Self::File,
     "command" => Self::Command,
-} later { "keyring" });
+    "keyring" => Self::Keyring,
+});
 
-/// A secret has the one key that its source needs, and no other.
+/// A secret has the keys that its source needs, and no other.
 fn one_source(secret: &mut Secret, fields: &Fields<'_, '_>, decoder: &mut Decoder<'_>) {
     let argv = secret.run.as_ref().map(Vec::len);
     sound::some_program(argv, fields.key("run"), decoder);
-    let (from, key) = match secret.from.value {
-        SecretFrom::Env => ("env", "name"),
-        SecretFrom::File => ("file", "path"),
-        SecretFrom::Command => ("command", "run"),
+    let (from, keys): (_, &[&str]) = match secret.from.value {
+        SecretFrom::Env => ("env", &["name"]),
+        SecretFrom::File => ("file", &["path"]),
+        SecretFrom::Command => ("command", &["run"]),
+        SecretFrom::Keyring => ("keyring", &["service", "account"]),
     };
-    for name in ["name", "path", "run"] {
+    for name in ["name", "path", "run", "service", "account"] {
         let is_given = fields.has(name);
-        if is_given == (name == key) {
+        if is_given == keys.contains(&name) {
             continue;
         }
         decoder.note(if is_given {
@@ -57,4 +68,19 @@ fn one_source(secret: &mut Secret, fields: &Fields<'_, '_>, decoder: &mut Decode
             Diagnostic::new(Code::KeyMissing, fields.head(), message)
         });
     }
+    if secret.from.value == SecretFrom::Keyring && !cfg!(feature = "keyring") {
+        decoder.note(no_keyring(secret));
+    }
+}
+
+/// This program cannot read keyrings; others can.
+fn no_keyring(secret: &Secret) -> Diagnostic {
+    let word = |text: &Option<String>, default| text.clone().unwrap_or(default);
+    let service = word(&secret.service, "SERVICE".into());
+    let account = word(&secret.account, "ACCOUNT".into());
+    let message = "this wf was built without the feature `keyring`";
+    Diagnostic::new(Code::KindNotBuilt, secret.from.span, message).help(format!(
+        "build it with `cargo install --path . --features keyring`, or ask a program: `{{from: \
+         command, run: [secret-tool, lookup, service, {service}, username, {account}]}}`"
+    ))
 }

@@ -143,10 +143,15 @@ fn secret(name: &crate::source::Spanned<crate::name::EnvName>, from: &ast::Secre
         SecretFrom::Env => SecretSource::Env(from.name.clone().unwrap_or_default()),
         SecretFrom::File => SecretSource::File(from.path.clone().unwrap_or_default()),
         SecretFrom::Command => SecretSource::Command(from.run.clone().unwrap_or_default()),
+        SecretFrom::Keyring => SecretSource::Keyring {
+            service: from.service.clone().unwrap_or_default(),
+            account: from.account.clone().unwrap_or_default(),
+        },
     };
     Secret {
         name: name.value.clone(),
         source,
+        masked: from.mask.unwrap_or(true),
     }
 }
 

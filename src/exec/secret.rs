@@ -161,7 +161,10 @@ impl Secrets {
             SecretSource::File(path) => of_file(&self.root.join(path)).ok(),
             SecretSource::Command(_) | SecretSource::Keyring { .. } => None,
         });
-        bytes.filter_map(|bytes| value(bytes).ok()).collect()
+        let values = bytes.filter_map(|bytes| value(bytes).ok());
+        values
+            .filter(|value| weakness(value.expose()).is_none())
+            .collect()
     }
 
     async fn read(&self, name: &EnvName) -> Result<Hidden, String> {

@@ -63,7 +63,10 @@ impl Scan {
             // Nothing has begun that the filter would not find, or find the second part of.
             let shallow = at - patterns.depth(self.raw).min(at);
             let (next, end) = match patterns.next(bytes, shallow) {
-                Some(next) => (next.saturating_sub(width + LINE_END), next + width),
+                Some(next) => (
+                    next.saturating_sub(width + LINE_END),
+                    next + width + LINE_END,
+                ),
                 None => (bytes.len().saturating_sub(2 * width + LINE_END), usize::MAX),
             };
             until = end;

@@ -245,11 +245,12 @@ proptest! {
 
     #[test]
     fn any_secret_in_any_text_is_masked(
-        secret in "\\PC{6,20}",
+        secret in "\\PC{6,20}".prop_filter("it is strong", |secret| {
+            weakness(secret).is_none() && !secret.contains('*')
+        }),
         before in any::<String>(),
         after in any::<String>(),
     ) {
-        prop_assume!(!secret.contains('*') && weakness(&secret).is_none());
         let secret = secret.trim();
         let text = format!("{before}{secret}{after}");
         prop_assert!(!Mask::new([secret]).text(&text).contains(secret));

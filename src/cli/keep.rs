@@ -9,7 +9,7 @@ use super::env::FOR_TESTS;
 use super::{Env, Exit, Failure, Ui};
 use crate::exec::Hands;
 use crate::exec::keeper::{Keeper, Start, serve};
-use crate::store::Folder;
+use crate::store::{Folder, StoreError};
 
 /// The word that makes this program a keeper. It is no command that a person gives.
 const WORD: &str = "__keep";
@@ -63,13 +63,8 @@ pub fn hands(ui: &Ui, state: &Path) -> Result<Hands, Failure> {
         program: (program, &[WORD]),
         env: ui.env.only(&FOR_TESTS),
     };
-    let keeper = Keeper::start(start).map_err(|error| {
-        let dir = folder.keepers();
-        let message = format!(
-            "cannot start the process that keeps all others, with a socket in {}: {error}",
-            dir.display()
-        );
-        Failure::new(Exit::State, message)
-    })?;
+    let unable =
+        |error| StoreError::io("start a process that listens in", &folder.keepers(), &error);
+    let keeper = Keeper::start(start).map_err(unable)?;
     Ok(Hands::Keeper(Arc::new(keeper)))
 }

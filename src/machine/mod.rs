@@ -18,6 +18,7 @@ mod end;
 mod ends;
 mod event;
 mod finish;
+mod flaw;
 mod input;
 mod over;
 mod resume;

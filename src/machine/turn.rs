@@ -3,13 +3,14 @@
 use std::sync::Arc;
 
 use super::end::Final;
+use super::flaw::{bad_outputs, refutation};
 use super::scope::{self, View};
 use super::state::{self, Doing, Live, Spot, State};
 use super::{
     Attempt, Cached, Effect, Ended, Event, Exit, Fact, Happening, Input, Kept, Left, Outcome,
     Phase, Place, Standing, StepState, Timer, Verdict,
 };
-use crate::model::{Class, Object, Plan, Step, Work};
+use crate::model::{Class, Object, Plan};
 use crate::name::{Name, RunId};
 use crate::time::Moment;
 
@@ -366,37 +367,5 @@ impl Machine {
         let asked = !self.state.returning.contains(&spot);
         let same = live.attempt == attempt.attempt && live.doing == doing;
         (asked && same).then(|| (spot, live.clone()))
-    }
-}
-
-/// What is wrong with the outputs of a successful attempt, if anything. The outputs of a nested
-/// plan were checked against its own declarations.
-fn bad_outputs(step: &Step, outputs: &Object) -> Option<String> {
-    if matches!(step.work, Work::Uses(_)) {
-        return None;
-    }
-    step.outputs
-        .iter()
-        .find_map(|output| match outputs.get(output.name.as_str()) {
-            None => Some(format!("output `{}` was not given", output.name)),
-            Some(value) => {
-                let mistake = output.schema.mistake(value)?;
-                Some(format!("output `{}`: {mistake}", output.name))
-            }
-        })
-}
-
-/// One line that says what a verdict found.
-fn refutation(verdict: &Verdict) -> String {
-    let Verdict {
-        name,
-        expected,
-        found,
-        ..
-    } = verdict;
-    match (expected.is_empty(), found.is_empty()) {
-        (true, true) => format!("check `{name}` did not pass"),
-        (true, false) => format!("check `{name}`: {found}"),
-        _ => format!("check `{name}`: expected {expected}, found {found}"),
     }
 }

@@ -176,7 +176,7 @@ impl StoreError {
     }
 
     /// Sorts a failure of the system.
-    pub(super) fn io(doing: &'static str, path: &Path, error: &std::io::Error) -> Self {
+    pub fn io(doing: &'static str, path: &Path, error: &std::io::Error) -> Self {
         use std::io::ErrorKind;
         match error.kind() {
             ErrorKind::StorageFull | ErrorKind::QuotaExceeded => Self::NoSpace(path.into()),

@@ -17,6 +17,7 @@ pub mod laws;
 mod ledger;
 mod look;
 mod plans;
+mod process;
 mod shrink;
 mod trouble;
 mod units;

@@ -5,8 +5,9 @@ use wf::machine::Happening;
 use super::faults::Fault;
 use super::ledger::{Ledger, step_of};
 use super::look::{Broken, Seen};
+use super::process::Life;
 use super::units::is_process;
-use super::world::{Life, World};
+use super::world::World;
 
 /// How many of the last turns a loss of power takes at most.
 const LOST_TURNS: usize = 6;

@@ -9,7 +9,8 @@ use super::fates::{Fate, verdict};
 use super::faults::Fault;
 use super::ledger::step_of;
 use super::look::{Broken, Seen};
-use super::world::{Life, Process, World, text};
+use super::process::{Life, Process};
+use super::world::{World, text};
 
 impl World {
     /// Carries out the effects of a turn, unless the engine dies in between.

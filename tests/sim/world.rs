@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use serde_json::json;
-use wf::machine::{Attempt, Event, Exit, Happening, Input, Kept, Machine, Place, StepState, Turn};
+use wf::machine::{Attempt, Event, Happening, Input, Kept, Machine, Place, StepState, Turn};
 use wf::model::{Object, Plan};
 use wf::name::RunId;
 use wf::time::Moment;
@@ -12,12 +12,13 @@ use wf::time::Moment;
 use super::coverage::{self, Coverage};
 use super::dice::Dice;
 use super::engine::{Engine, Turned};
-use super::fates::{Fate, Fates};
+use super::fates::Fates;
 use super::faults::Faults;
 use super::laws::LAWS;
 use super::ledger::Ledger;
 use super::look::{Broken, Look, Seen};
 use super::plans;
+use super::process::Process;
 
 /// When worlds begin.
 const BEGIN: i64 = 1_800_000_000_000;
@@ -90,24 +91,6 @@ pub struct Run {
     /// Whether its end is a matter of the fates alone, so far.
     pub steady: bool,
     pub over: bool,
-}
-
-/// A process that was started.
-#[derive(Clone, Debug)]
-pub struct Process {
-    pub state: Life,
-    pub fate: Fate,
-    pub ends: i64,
-}
-
-/// What became of a process.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Life {
-    Alive,
-    /// It ended, and how is known.
-    Ended(Exit),
-    /// It ended with its engine, and nobody knows how.
-    Lost,
 }
 
 /// Simulates the world of a seed.

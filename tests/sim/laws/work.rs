@@ -6,8 +6,8 @@ use wf::machine::{Effect, Fact, Place, StepState};
 use super::super::engine::Job;
 use super::super::ledger::step_of;
 use super::super::look::{Look, Seen};
+use super::super::process::Life;
 use super::super::units::is_process;
-use super::super::world::Life;
 use super::ensure;
 
 pub fn one_process(look: &Look<'_>) -> Result<(), String> {

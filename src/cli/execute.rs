@@ -13,7 +13,7 @@ use crate::machine::Outcome;
 use crate::report::follow::{Actions, JsonLines, Live, Plain, Screen, Several, Volume};
 use crate::report::record::{Record, junit, summary};
 use crate::report::{NAME, WARN, paint};
-use crate::store::{Durability, Reader, Retention, Store};
+use crate::store::{Durability, Folder, Reader, Retention, Store};
 
 /// How a run is told, and to whom.
 #[derive(Args, Clone, Debug, Default)]
@@ -31,6 +31,7 @@ pub struct Telling {
 
 /// Opens what a run needs.
 pub fn session(ui: &Ui, ready: &Ready, telling: &Telling) -> Result<Arc<Session>, Failure> {
+    Folder::new(&ready.workspace.state).may_be_written()?;
     // Started first: it gets ready while the database is opened.
     let hands = keep::hands(ui, &ready.workspace.state)?;
     let (state, clock) = (&ready.workspace.state, ui.env.clock());

@@ -52,6 +52,15 @@ impl Folder {
         Ok(path)
     }
 
+    /// Says, before anything is begun, that the folder is there and may not be written.
+    pub fn may_be_written(&self) -> Result<(), StoreError> {
+        use rustix::fs::{Access, access};
+        if self.0.exists() && access(&self.0, Access::WRITE_OK).is_err() {
+            return Err(StoreError::ReadOnly(self.0.clone()));
+        }
+        Ok(())
+    }
+
     /// Makes the folder, and keeps version control out of it.
     pub fn create(&self) -> Result<(), StoreError> {
         create(&self.0)?;

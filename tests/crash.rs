@@ -150,6 +150,45 @@ fn a_long_step_survives_three_engines_and_runs_once() {
 }
 
 #[test]
+fn a_lock_keeps_others_from_what_an_engine_left_running() {
+    let sandbox = Sandbox::new();
+    let plan = |id: &str, script: &str| {
+        format!(
+            "---\nkind: plan\nid: {id}\nsteps:\n  - {{id: a, concurrency: door, run: \"{script}\"}}\n---\n"
+        )
+    };
+    sandbox.file(
+        "first.md",
+        plan(
+            "first",
+            "echo in >> ran.txt; until [ -e go ]; do sleep 0.01; done; echo out >> ran.txt",
+        ),
+    );
+    sandbox.file("second.md", plan("second", "echo second >> ran.txt"));
+    let mut first = sandbox.start(&["run", "first.md"]);
+    until("the step runs", || sandbox.at("ran.txt").exists());
+    first.kill().unwrap();
+    first.wait().unwrap();
+    let second = sandbox.start(&["run", "second.md"]);
+    until("the second waits for the lock", || {
+        sandbox.wf(&["runs", "--json"]).out.contains("second")
+    });
+    assert_eq!(sandbox.read("ran.txt"), "in\n");
+    sandbox.file("go", "");
+    assert!(second.wait_with_output().unwrap().status.success());
+    assert_eq!(sandbox.read("ran.txt"), "in\nout\nsecond\n");
+    let runs = sandbox.wf(&["runs", "--plan", "first"]).out;
+    let id = runs
+        .lines()
+        .nth(1)
+        .and_then(|line| line.split(' ').next())
+        .unwrap()
+        .to_owned();
+    sandbox.wf(&["resume", &id]).exits(0);
+    assert_eq!(sandbox.read("ran.txt"), "in\nout\nsecond\n", "it ran once");
+}
+
+#[test]
 fn a_nested_run_goes_on_where_it_was() {
     let sandbox = Sandbox::new();
     sandbox.file("chain.md", chain(10, ", idempotent: true"));

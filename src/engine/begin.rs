@@ -79,7 +79,6 @@ fn go_on(
             .store
             .own_run(run, session.hands.keeper().unwrap_or_default())
             .await?;
-        session.store.release_run(run).await?;
         let reader = session.store.reader()?;
         let params = reader.run(run)?.params;
         let events = reader.events(run, 0)?;
@@ -102,6 +101,7 @@ fn go_on(
         let last = events.last().map(|(_, event)| event.at);
         let dispatcher = Dispatcher::new(ongoing, machine, None, end).not_before(last);
         let finished = fenced(fence, signals::heeding(stop, dispatcher.work(heard))).await?;
+        session.store.release_run(run).await?;
         keeper::conclude(&session.store.folder().keepers(), &earlier).await;
         Ok(finished)
     })

@@ -2,9 +2,12 @@ use std::time::Duration;
 
 use tokio::sync::Notify;
 
+use crate::exec::keeper::{self, Past};
 use crate::machine::Place;
 use crate::name::RunId;
 use crate::store::{Store, StoreError, Taking};
+
+use super::Session;
 
 /// The waits between two looks at a lock that another process holds.
 const FIRST_LOOK: Duration = Duration::from_millis(50);
@@ -21,16 +24,36 @@ impl Locks {
     /// Holds a lock, as soon as nobody else does.
     pub(super) async fn hold(
         &self,
-        store: &Store,
+        session: &Session,
         lock: &str,
         run: &RunId,
         place: &Place,
     ) -> Result<(), StoreError> {
+        let store = &session.store;
+        let dir = store.folder().keepers();
+        let past = Past {
+            dir: &dir,
+            own: session.hands.keeper(),
+            meant_for: None,
+        };
         let mut look = FIRST_LOOK;
         loop {
             let freed = self.freed.notified();
-            if store.try_lock(lock, run, place).await? != Taking::Held {
-                return Ok(());
+            match store.try_lock(lock, run, place).await? {
+                Taking::Held => {}
+                Taking::Taken => return Ok(()),
+                // Its own work of before is taken over, not waited for.
+                Taking::TakenOver {
+                    run: before,
+                    place: was,
+                } if before == *run && was == place.to_string() => {
+                    return Ok(());
+                }
+                // The engine died, and what it did there may go on.
+                Taking::TakenOver { run, place } => {
+                    keeper::outlast(past, &run, &place).await;
+                    return Ok(());
+                }
             }
             let _ = tokio::time::timeout(look, freed).await;
             look = (look * 2).min(LONGEST_LOOK);

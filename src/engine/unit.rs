@@ -381,7 +381,7 @@ pub(super) async fn lock(run: Arc<Ongoing>, place: Place, lock: String) -> Repor
     let session = &run.session;
     session
         .locks
-        .hold(&session.store, &lock, &run.this.id, &place)
+        .hold(session, &lock, &run.this.id, &place)
         .await?;
     Ok(Some(Happening::Locked { place }))
 }

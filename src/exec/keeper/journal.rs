@@ -1,3 +1,4 @@
+use std::collections::BTreeSet;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
@@ -107,6 +108,19 @@ pub fn read(path: &Path, task: &Task) -> io::Result<Option<Entry>> {
         }
     }
     Ok(found)
+}
+
+/// The attempts that began, and of which no end is noted.
+pub(super) fn open(path: &Path) -> io::Result<BTreeSet<Task>> {
+    let mut open = BTreeSet::new();
+    for note in notes(path)? {
+        match note {
+            Note::Begins { task, .. } => drop(open.insert(task)),
+            Note::Ended { task, .. } => drop(open.remove(&task)),
+            Note::Keeps { .. } | Note::Runs { .. } => {}
+        }
+    }
+    Ok(open)
 }
 
 /// The lines of a journal that can be read.

@@ -76,6 +76,27 @@ pub async fn recall(
     }
 }
 
+/// Waits until nothing is under way any more that keepers of the past do for a place; what is
+/// left of a dead keeper's is killed.
+pub async fn outlast(past: Past<'_>, run: &RunId, place: &str) {
+    for (keeper, path) in journals(past.dir) {
+        if past.own == Some(keeper.as_str()) {
+            continue;
+        }
+        let socket = journal::socket(past.dir, &keeper);
+        for task in journal::open(&path).unwrap_or_default() {
+            if task.run == *run && task.attempt.place.to_string() == place {
+                let (_told, stop) = watch::channel(Stop::No);
+                let entry = journal::read(&path, &task)
+                    .ok()
+                    .flatten()
+                    .unwrap_or_default();
+                ending(&socket, &path, &task, entry, (stop, None)).await;
+            }
+        }
+    }
+}
+
 /// How an attempt ended that some keeper began.
 async fn ending(
     socket: &Path,

@@ -12,10 +12,11 @@ use super::faults::Fault;
 pub struct Coverage(BTreeMap<(&'static str, &'static str), u64>);
 
 /// Every kind of event.
-const FACTS: [&str; 16] = [
+const FACTS: [&str; 17] = [
     "run_started",
     "step_kept",
     "item_kept",
+    "step_left",
     "step_expanded",
     "lock_awaited",
     "cache_hit",

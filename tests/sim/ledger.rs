@@ -15,6 +15,8 @@ pub struct Ledger {
     pub items: BTreeMap<Name, u32>,
     /// Items, by step and key, whose results were taken over.
     pub kept: BTreeSet<(Name, String)>,
+    /// Whether somebody chose to leave something out.
+    pub left: bool,
     pub begun: bool,
     pub phase: Phase,
     pub stopping: bool,
@@ -117,6 +119,7 @@ impl Ledger {
                     outputs: outputs.clone(),
                 });
             }
+            Fact::StepLeft { .. } => self.left = true,
             Fact::ItemKept { step, key, .. } => drop(self.kept.insert((step.clone(), key.clone()))),
             Fact::StepExpanded { step, items } => {
                 let count = u32::try_from(items.len()).expect("lists are short");

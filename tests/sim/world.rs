@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use serde_json::json;
-use wf::machine::{Attempt, Event, Happening, Input, Kept, Machine, Place, StepState, Turn};
+use wf::machine::{Attempt, Event, Happening, Input, Kept, Left, Machine, Place, StepState, Turn};
 use wf::model::{Object, Plan};
 use wf::name::RunId;
 use wf::time::Moment;
@@ -220,7 +220,7 @@ impl World {
 
     /// Starts an engine for a run: for the first time, or again.
     pub fn start(&mut self, at: usize) -> Result<(), Broken> {
-        let kept = self.kept(at);
+        let (kept, left) = (self.kept(at), self.left(at));
         let run = &mut self.runs[at];
         run.lives += 1;
         let life = run.lives;
@@ -246,14 +246,7 @@ impl World {
                 self.coverage.count("world", "resume");
                 self.took(at, turn)
             }
-            None => self.feed(
-                at,
-                i64::MIN,
-                Happening::Begin {
-                    kept,
-                    left: Vec::new(),
-                },
-            ),
+            None => self.feed(at, i64::MIN, Happening::Begin { kept, left }),
         }
     }
 
@@ -283,6 +276,21 @@ impl World {
             });
         }
         kept
+    }
+
+    /// What a run that repeats another leaves out.
+    fn left(&mut self, at: usize) -> Vec<Left> {
+        let run = &self.runs[at];
+        let mut dice = Dice::of(self.options.seed, "left");
+        let steps = run.plan.steps().iter().filter(|_| run.after.is_some());
+        let left = steps.filter_map(|step| {
+            let but = dice.one_in(2).then(|| "0".to_owned());
+            dice.one_in(8).then(|| Left {
+                step: step.id.clone(),
+                but: but.into_iter().collect(),
+            })
+        });
+        left.collect()
     }
 
     /// Gives a machine an input and takes what follows.

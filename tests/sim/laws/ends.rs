@@ -152,7 +152,7 @@ pub fn outcome(look: &Look<'_>) -> Result<(), String> {
         Outcome::Failed => bad || why.starts_with("output"),
     };
     let good = *outcome == Outcome::Succeeded;
-    let all_verified = count(look).reported == 0 && count(look).verified > 0;
+    let all_verified = count(look).reported == 0 && count(look).verified > 0 && !known.left;
     let believed = match standing {
         Standing::Verified => good && (known.judged == Some(true) || all_verified),
         Standing::Reported => good && known.judged.is_none() && !all_verified,

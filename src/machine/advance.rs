@@ -57,9 +57,6 @@ impl Machine {
                 Final::skipped(format!("its dependency `{name}` {how}")),
             );
         }
-        if self.barred(spot) {
-            return self.finish(spot, Final::skipped(self.stopping_why()));
-        }
         if let Some(when) = &declared.when {
             let view = View {
                 plan: &plan,

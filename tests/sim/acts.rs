@@ -150,6 +150,7 @@ impl Engine {
             due,
             begun: false,
             stop: false,
+            told: false,
         });
     }
 }

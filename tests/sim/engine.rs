@@ -34,6 +34,8 @@ pub struct Unit {
     pub due: i64,
     pub begun: bool,
     pub stop: bool,
+    /// Whether it was told to end, though it may end by itself before.
+    pub told: bool,
 }
 
 /// What a unit does.

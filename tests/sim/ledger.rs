@@ -28,6 +28,9 @@ pub struct Ledger {
     /// Whether the plan's own criteria held.
     pub judged: Option<bool>,
     pub last: Option<Moment>,
+    /// When the run began, and when its `finally` steps did.
+    pub since: Option<Moment>,
+    pub finally_since: Option<Moment>,
     /// The end of the run, as it was told.
     pub over: Option<Fact>,
 }
@@ -39,6 +42,8 @@ pub struct Book {
     pub attempts: u32,
     /// The attempt under way; 0 is a result of the cache.
     pub live: Option<u32>,
+    /// When it began.
+    pub since: Option<Moment>,
     pub checking: bool,
     /// The next attempt, and when it may begin.
     pub due: Option<(u32, Moment)>,
@@ -47,6 +52,9 @@ pub struct Book {
     /// The verdicts on the last attempt: passed, not passed.
     pub verdicts: (usize, usize),
     pub ended: Option<End>,
+    pub ended_at: Option<Moment>,
+    /// Since when the items are known.
+    pub expanded: Option<Moment>,
     /// Whether it was said that it waits for its lock, since its last attempt began.
     pub awaits: bool,
     pub cached: bool,
@@ -103,7 +111,7 @@ impl Ledger {
     pub fn take(&mut self, event: &Event) {
         self.last = Some(event.at);
         match &event.fact {
-            Fact::RunStarted { .. } => self.begun = true,
+            Fact::RunStarted { .. } => (self.begun, self.since) = (true, Some(event.at)),
             Fact::StepKept {
                 step,
                 outputs,
@@ -124,6 +132,7 @@ impl Ledger {
             Fact::StepExpanded { step, items } => {
                 let count = u32::try_from(items.len()).expect("lists are short");
                 self.items.insert(step.clone(), count);
+                self.at(&Place::of(step)).expanded = Some(event.at);
                 for (item, known) in (0..).zip(items) {
                     let kept = self.kept.contains(&(step.clone(), known.key.clone()));
                     self.at(&Place {
@@ -142,10 +151,44 @@ impl Ledger {
             Fact::RunStopping { .. } => self.stopping = true,
             Fact::CancelRequested { force, .. } => self.cancelled = Some(*force),
             Fact::RunTimedOut => self.timed_out = true,
-            Fact::PhaseEntered { phase } => self.phase = *phase,
+            Fact::PhaseEntered { phase } => {
+                self.phase = *phase;
+                if *phase == Phase::Finally {
+                    self.finally_since = Some(event.at);
+                }
+            }
             Fact::RunEnded { .. } => self.over = Some(event.fact.clone()),
             of_a_place => self.take_of_place(of_a_place),
         }
+        match &event.fact {
+            Fact::StepKept { step, .. } => self.at(&Place::of(step)).ended_at = Some(event.at),
+            Fact::StepEnded { place, .. } => self.at(place).ended_at = Some(event.at),
+            Fact::AttemptStarted(attempt) => self.at(&attempt.place).since = Some(event.at),
+            _ => {}
+        }
+    }
+
+    /// Since when a place waits for its turn: since all it depends on has ended, or its items are
+    /// known.
+    pub fn ready(&self, plan: &Plan, place: &Place) -> Option<Moment> {
+        let step = step_of(plan, place);
+        let over = |id: &Name| {
+            self.places
+                .get(&Place::of(id))
+                .and_then(|book| book.ended_at)
+        };
+        if place.item.is_some() {
+            return self.places.get(&Place::of(&place.step))?.expanded;
+        }
+        let at = plan.find(place.step.as_str())?.at();
+        if at >= plan.parts().main {
+            let before = plan.steps()[plan.parts().main..at].last();
+            return self
+                .finally_since
+                .max(before.and_then(|before| over(&before.id)));
+        }
+        let needed = step.depends_on.iter().map(|ix| over(&plan.step(*ix).id));
+        needed.max().unwrap_or(self.since)
     }
 
     fn take_of_place(&mut self, fact: &Fact) {

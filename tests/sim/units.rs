@@ -70,6 +70,7 @@ impl World {
                         Job::Check { attempt: checked } => *checked == attempt,
                         _ => false,
                     };
+                    unit.told |= hit;
                     if hit && !(race && unit.begun) {
                         (unit.stop, unit.due) = (true, unit.due.min(soon));
                     }

@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use wf::machine::{Fact, Outcome, Phase, Place, Standing, StepState, Tally};
+use wf::machine::{Attempt, Effect, Fact, Outcome, Phase, Place, Standing, StepState, Tally};
 use wf::model::OnFailure;
 
+use super::super::engine::Job;
 use super::super::ledger::{End, Ledger, asks_status, is_finally, step_of};
 use super::super::look::{Look, Seen};
 use super::super::world::Run;
@@ -41,6 +42,16 @@ pub fn stopping(look: &Look<'_>) -> Result<(), String> {
     let Seen::Event(event) = look.seen else {
         return Ok(());
     };
+    if let Fact::StepEnded {
+        place,
+        state: StepState::Cancelled,
+        ..
+    } = &event.fact
+    {
+        let cancels = look.plan().parts().policy.on_failure == OnFailure::Cancel;
+        let may = look.decided().ending() || cancels && look.decided().stopping;
+        return ensure(may, || format!("{place} is cancelled, and nobody asked"));
+    }
     let Some(place) = begins(&event.fact) else {
         return Ok(());
     };
@@ -52,6 +63,49 @@ pub fn stopping(look: &Look<'_>) -> Result<(), String> {
     ensure(may, || {
         format!("{place} begins after a failure: {:?}", event.fact)
     })
+}
+
+pub fn told(look: &Look<'_>) -> Result<(), String> {
+    let (Seen::Turn(turn), Some(engine)) = (look.seen, look.engine()) else {
+        return Ok(());
+    };
+    let waiting = engine.turns.iter().flat_map(|turn| &turn.effects);
+    let waiting = || waiting.clone().chain(&turn.effects);
+    let killed = |whom: Option<&Attempt>| {
+        waiting().any(
+            |effect| matches!(effect, Effect::Kill { attempt, .. } if attempt.as_ref() == whom),
+        )
+    };
+    let works = engine.units.iter().filter(|unit| !unit.told);
+    let works = works.filter_map(|unit| match &unit.job {
+        Job::Work { attempt, .. } => Some(Some(attempt)),
+        Job::Check { attempt } => Some(attempt.as_ref()),
+        _ => None,
+    });
+    let asked = waiting().filter_map(|effect| match effect {
+        Effect::Start { attempt, .. } | Effect::Watch { attempt, .. } => Some(Some(attempt)),
+        Effect::Check { attempt, .. } => Some(attempt.as_ref()),
+        _ => None,
+    });
+    let left = works.chain(asked).find(|attempt| {
+        shall_end(look, attempt.map(|attempt| &attempt.place)) && !killed(*attempt)
+    });
+    ensure(left.is_none(), || format!("{left:?} is not told to end"))
+}
+
+/// Whether what is done for a place, or for the whole plan, shall not go on.
+fn shall_end(look: &Look<'_>, place: Option<&Place>) -> bool {
+    let known = look.decided();
+    match place {
+        None => known.ending(),
+        Some(place) if known.is_over(place) => false,
+        Some(place) if is_finally(look.plan(), place) => known.cancelled == Some(true),
+        Some(place) => {
+            let cancels = look.plan().parts().policy.on_failure == OnFailure::Cancel;
+            let asks = asks_status(step_of(look.plan(), place));
+            known.ending() || known.stopping && cancels && !asks
+        }
+    }
 }
 
 pub fn finally(look: &Look<'_>) -> Result<(), String> {

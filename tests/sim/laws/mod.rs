@@ -3,6 +3,7 @@
 mod ends;
 mod places;
 mod record;
+mod times;
 mod work;
 
 use super::look::Look;
@@ -71,6 +72,16 @@ pub const LAWS: &[Law] = &[
         holds: places::backoff,
     },
     Law {
+        name: "waits",
+        says: "A wait ends when its time has come, and has timed out exactly if its limit came first, however late it is looked at.",
+        holds: times::waits,
+    },
+    Law {
+        name: "limits",
+        says: "The limits on a run and on the wait for a turn count from when these began, however often the run is resumed.",
+        holds: times::limits,
+    },
+    Law {
         name: "order",
         says: "A step begins only after everything it depends on has ended, and ended well unless it asks for itself.",
         holds: places::order,
@@ -111,6 +122,11 @@ pub const LAWS: &[Law] = &[
         holds: work::under_lock,
     },
     Law {
+        name: "lock_order",
+        says: "While work that has room waits for its lock, after a resume, nobody else of its run takes one: so no circle of waits can close.",
+        holds: work::lock_order,
+    },
+    Law {
         name: "freed",
         says: "A run that is over holds no lock, waits for none, and leaves no process behind.",
         holds: work::freed,
@@ -127,8 +143,13 @@ pub const LAWS: &[Law] = &[
     },
     Law {
         name: "stopping",
-        says: "After a failure that stops the run no step begins but those that ask for it, and `finally` steps.",
+        says: "After a failure that stops the run no step begins but those that ask for it, and `finally` steps; what was begun goes on to its own end, unless the policy cancels it.",
         holds: ends::stopping,
+    },
+    Law {
+        name: "told",
+        says: "Whatever shall not go on is told to end, by each engine that finds it under way.",
+        holds: ends::told,
     },
     Law {
         name: "finally",

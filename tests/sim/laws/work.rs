@@ -108,6 +108,21 @@ fn holds_its_lock(look: &Look<'_>, place: &Place) -> Result<(), String> {
     })
 }
 
+pub fn lock_order(look: &Look<'_>) -> Result<(), String> {
+    let (Seen::Act(Effect::Lock { place, .. }), Some(engine)) = (look.seen, look.engine()) else {
+        return Ok(());
+    };
+    let known = look.durable();
+    let has_room = |place: &Place| known.book(place).live.is_some();
+    let first = engine
+        .units
+        .iter()
+        .find(|unit| matches!(&unit.job, Job::Lock { place: waits, .. } if has_room(waits)));
+    ensure(first.is_none() || has_room(place), || {
+        format!("{place} takes a lock while {first:?} waits")
+    })
+}
+
 pub fn freed(look: &Look<'_>) -> Result<(), String> {
     if !matches!(look.seen, Seen::Over) {
         return Ok(());

@@ -1,0 +1,72 @@
+//! Laws of time: waits and limits.
+
+use wf::machine::{Effect, Exit, Fact, Timer};
+use wf::model::{Wait, Work};
+
+use super::super::ledger::step_of;
+use super::super::look::{Look, Seen};
+use super::ensure;
+
+pub fn waits(look: &Look<'_>) -> Result<(), String> {
+    let Seen::Event(event) = look.seen else {
+        return Ok(());
+    };
+    let Fact::AttemptEnded { attempt, how, .. } = &event.fact else {
+        return Ok(());
+    };
+    let step = step_of(look.plan(), &attempt.place);
+    let Some(since) = look.decided().book(&attempt.place).since else {
+        return Ok(());
+    };
+    let over = match &step.work {
+        Work::Wait(Wait::For(wait)) => since.after(*wait),
+        Work::Wait(Wait::Until(at)) => (*at).max(since),
+        _ => return Ok(()),
+    };
+    let limit = step
+        .timeout
+        .map(|limit| since.after(limit))
+        .filter(|limit| *limit < over);
+    let right = match how {
+        Exit::Done => limit.is_none() && event.at >= over,
+        Exit::TimedOut => limit.is_some_and(|limit| event.at >= limit),
+        other => *other == Exit::Cancelled,
+    };
+    ensure(right, || {
+        format!("{attempt} since {since} ends as {how:?} at {}", event.at)
+    })
+}
+
+pub fn limits(look: &Look<'_>) -> Result<(), String> {
+    let known = look.durable();
+    let (at, wanted) = match look.seen {
+        Seen::Act(Effect::Wake {
+            timer: Timer::Run,
+            at,
+        }) => {
+            let limit = look.plan().parts().timeout;
+            (
+                at,
+                known
+                    .since
+                    .zip(limit)
+                    .map(|(since, limit)| since.after(limit)),
+            )
+        }
+        Seen::Act(Effect::Wake {
+            timer: Timer::Queue(place),
+            at,
+        }) => {
+            let limit = step_of(look.plan(), place).queue_timeout;
+            let ready = known.ready(look.plan(), place);
+            (
+                at,
+                ready.zip(limit).map(|(ready, limit)| ready.after(limit)),
+            )
+        }
+        _ => return Ok(()),
+    };
+    ensure(wanted == Some(*at), || {
+        format!("a limit ends at {at}, and should at {wanted:?}")
+    })
+}

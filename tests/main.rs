@@ -13,6 +13,7 @@ mod examples;
 mod faults;
 mod hostile;
 mod layers;
+mod leaks;
 mod leases;
 mod machine;
 mod schemas;

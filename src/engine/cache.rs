@@ -166,8 +166,8 @@ pub(super) async fn remember(
     let Some((key, globs)) = run.known_key(&place) else {
         return Ok(None);
     };
-    let ongoing = Arc::clone(&run);
-    let kept = blocking(move || keep(&ongoing, &globs)).await;
+    let (ongoing, mask) = (Arc::clone(&run), run.mask().await);
+    let kept = blocking(move || keep(&ongoing, &globs, &mask)).await;
     if let Some(Ok(files)) = kept {
         let entry = CacheEntry {
             key,
@@ -183,9 +183,9 @@ pub(super) async fn remember(
     Ok(None)
 }
 
-fn keep(run: &Ongoing, globs: &[String]) -> Result<Vec<KeptFile>, Unable> {
+fn keep(run: &Ongoing, globs: &[String], mask: &Mask) -> Result<Vec<KeptFile>, Unable> {
     let blobs = run.session.store.blobs();
-    files::cached(&run.session.root, globs, |path| blobs.put_file(path))
+    files::cached(&run.session.root, globs, mask, |path| blobs.put_file(path))
 }
 
 async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Option<T> {

@@ -306,9 +306,12 @@ pub(super) fn step_of<'a>(run: &'a Ongoing, place: &Place) -> &'a Step {
 /// Puts the files away that a step leaves.
 async fn artifacts(run: &Arc<Ongoing>, step: &Step) -> Result<Vec<Artifact>, Unable> {
     let (run, globs) = (Arc::clone(run), step.artifacts.clone());
+    let mask = run.mask().await;
     let collect = move || {
         let blobs = run.session.store.blobs();
-        files::artifacts(&run.session.root, &globs, |path| blobs.put_file(path))
+        files::artifacts(&run.session.root, &globs, &mask, |path| {
+            blobs.put_file(path)
+        })
     };
     match tokio::task::spawn_blocking(collect).await {
         Ok(found) => found,

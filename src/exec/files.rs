@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Display;
-use std::fs::{self, Metadata};
+use std::fs::{self, File, Metadata};
+use std::io::{self, Read as _};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
@@ -12,6 +13,7 @@ use walkdir::{DirEntry, WalkDir};
 use super::Unable;
 use crate::digest::Digest;
 use crate::machine::Artifact;
+use crate::mask::Mask;
 use crate::store::KeptFile;
 
 /// The most entries of folders that one glob may look at.
@@ -21,13 +23,14 @@ const MOST: usize = 2_000_000;
 const SKIPPED: [&str; 2] = [".git", ".wf"];
 
 /// Puts the files that globs match away with `keep`, which gives digest and size. A glob that
-/// matches nothing is an error.
+/// matches nothing is an error, and so is a file that a secret can be read from.
 pub fn artifacts<E: Display>(
     root: &Path,
     globs: &[String],
+    mask: &Mask,
     mut keep: impl FnMut(&Path) -> Result<(Digest, u64), E>,
 ) -> Result<Vec<Artifact>, Unable> {
-    let kept = cached(root, globs, &mut keep)?;
+    let kept = cached(root, globs, mask, &mut keep)?;
     let artifact = |file: KeptFile| Artifact {
         path: file.path,
         digest: file.digest,
@@ -40,6 +43,7 @@ pub fn artifacts<E: Display>(
 pub fn cached<E: Display>(
     root: &Path,
     globs: &[String],
+    mask: &Mask,
     mut keep: impl FnMut(&Path) -> Result<(Digest, u64), E>,
 ) -> Result<Vec<KeptFile>, Unable> {
     let (files, idle) = matching(root, globs)?;
@@ -51,6 +55,11 @@ pub fn cached<E: Display>(
         let unable =
             |error: &dyn Display| Unable::environmental(format!("cannot keep `{path}`: {error}"));
         let metadata = fs::metadata(&file).map_err(|error| unable(&error))?;
+        if shows_secret(&file, mask).map_err(|error| unable(&error))? {
+            return Err(Unable::logical(format!(
+                "`{path}` contains a secret, and what is kept can be shown; leave it out"
+            )));
+        }
         let (digest, size) = keep(&file).map_err(|error| unable(&error))?;
         let mode = metadata.permissions().mode() & 0o7777;
         kept.push(KeptFile {
@@ -61,6 +70,25 @@ pub fn cached<E: Display>(
         });
     }
     Ok(kept)
+}
+
+/// Whether a file has a secret in it that a mask knows.
+fn shows_secret(file: &Path, mask: &Mask) -> io::Result<bool> {
+    if mask.is_empty() {
+        return Ok(false);
+    }
+    let mut file = File::open(file)?;
+    let mut stream = mask.stream();
+    let mut bytes = vec![0; 64 * 1024];
+    while !stream.has_masked() {
+        let length = file.read(&mut bytes)?;
+        if length == 0 {
+            stream.finish();
+            break;
+        }
+        stream.feed(bytes.get(..length).unwrap_or_default());
+    }
+    Ok(stream.has_masked())
 }
 
 /// Brings files back with `fetch`, which writes a content to a path. Their folders are made.

@@ -18,6 +18,7 @@ pub struct Stream {
     found: Vec<Range<usize>>,
     /// How much of what is held belongs to a secret whose stars are out already.
     hidden: usize,
+    has_masked: bool,
 }
 
 impl Stream {
@@ -28,6 +29,7 @@ impl Stream {
             held: Vec::new(),
             found: Vec::new(),
             hidden: 0,
+            has_masked: false,
         }
     }
 
@@ -59,10 +61,16 @@ impl Stream {
         self.show(self.held.len())
     }
 
+    /// Whether a secret was in what was taken in, as far as it was given.
+    pub fn has_masked(&self) -> bool {
+        self.has_masked
+    }
+
     /// Shows what is held up to `end`; no secret that begins before it is incomplete.
     fn show(&mut self, end: usize) -> Vec<u8> {
         let mut shown = Vec::with_capacity(end);
         let mut done = self.hidden;
+        self.has_masked |= !self.found.is_empty();
         for secret in self.found.extract_if(.., |secret| secret.start < end) {
             if secret.start >= done {
                 shown.extend_from_slice(self.held.get(done..secret.start).unwrap_or(&[]));

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use super::{artifacts, cached, matching, restore};
 use crate::digest::Digest;
+use crate::mask::Mask;
 use crate::model::Class;
 
 fn workspace() -> tempfile::TempDir {
@@ -103,13 +104,35 @@ fn artifacts_that_are_missing_are_an_error() {
     let dir = workspace();
     let keep = |path: &Path| fs::read(path).map(|bytes| (Digest::of(&bytes), bytes.len() as u64));
     let root = dir.path().join("root");
-    let kept = artifacts(&root, &["*.txt".into()], keep).unwrap();
+    let kept = artifacts(&root, &["*.txt".into()], &Mask::default(), keep).unwrap();
     assert_eq!((kept[0].path.as_str(), kept[0].size), ("top.txt", 7));
     assert_eq!(kept[0].digest, Digest::of(b"top.txt"));
-    let unable = artifacts(&root, &["*.txt".into(), "dist/*".into()], keep).unwrap_err();
+    let unable = artifacts(
+        &root,
+        &["*.txt".into(), "dist/*".into()],
+        &Mask::default(),
+        keep,
+    )
+    .unwrap_err();
     assert_eq!(
         (unable.why.as_str(), unable.class),
         ("no file matches `dist/*`", Class::Logical)
+    );
+}
+
+#[test]
+fn a_file_with_a_secret_in_it_is_not_kept() {
+    let dir = workspace();
+    let root = dir.path().join("root");
+    let keep = |_: &Path| Err::<(Digest, u64), _>("it was read");
+    let mut text = vec![b'x'; 70_000];
+    text.extend(b"Bearer hunter22");
+    fs::write(root.join("top.txt"), text).unwrap();
+    let unable = artifacts(&root, &["*.txt".into()], &Mask::new(["hunter22"]), keep).unwrap_err();
+    assert_eq!(unable.class, Class::Logical);
+    assert!(
+        unable.why.contains("`top.txt` contains a secret"),
+        "{unable}"
     );
 }
 
@@ -124,7 +147,13 @@ fn what_was_kept_comes_back() {
         blobs.push((Digest::of(&bytes), bytes.clone()));
         Ok::<_, std::io::Error>((Digest::of(&bytes), bytes.len() as u64))
     };
-    let mut files = cached(&root, &["top.txt".into(), "out".into()], keep).unwrap();
+    let mut files = cached(
+        &root,
+        &["top.txt".into(), "out".into()],
+        &Mask::default(),
+        keep,
+    )
+    .unwrap();
     assert_eq!(
         files
             .iter()

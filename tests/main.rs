@@ -7,6 +7,7 @@
 mod bad_input;
 mod cli;
 mod clock;
+mod converge;
 mod crash;
 mod docs;
 mod examples;

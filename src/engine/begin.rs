@@ -7,7 +7,7 @@ use crate::machine::Machine;
 use crate::model::Plan;
 use crate::name::RunId;
 use crate::repeat::Past;
-use crate::store::{Fence, Lease, NewRun, StoreError};
+use crate::store::{Fence, Folder, Lease, NewRun, Reader, StoreError};
 
 use super::dispatch::{Dispatcher, recorded_end};
 use super::run::{Errand, Ongoing, Tenure};
@@ -83,12 +83,6 @@ fn go_on(
         let params = reader.run(run)?.params;
         let events = reader.events(run, 0)?;
         let owners = reader.owners(run)?;
-        let before = owners.len().saturating_sub(1);
-        let earlier: Vec<String> = owners
-            .iter()
-            .take(before)
-            .map(|owner| owner.keeper.clone())
-            .collect();
         let keepers = former(&owners);
         let mut machine = Machine::new(plan.clone(), run.clone(), params.clone());
         let errand = Errand { plan, params, past };
@@ -102,7 +96,6 @@ fn go_on(
         let dispatcher = Dispatcher::new(ongoing, machine, None, end).not_before(last);
         let finished = fenced(fence, signals::heeding(stop, dispatcher.work(heard))).await?;
         session.store.release_run(run).await?;
-        keeper::conclude(&session.store.folder().keepers(), &earlier).await;
         Ok(finished)
     })
 }
@@ -141,7 +134,11 @@ fn concluded(
     session: &Session,
     work: impl Future<Output = Result<Finished, EngineError>>,
 ) -> Result<Finished, EngineError> {
-    let finished = block_on(work);
+    let finished = block_on(async {
+        let finished = work.await?;
+        sweep(session.store.folder(), session.hands.keeper()).await?;
+        Ok(finished)
+    });
     match &finished {
         Ok(_) => session.hands.settle(),
         // Whoever took the run over goes on with what is under way.
@@ -149,6 +146,31 @@ fn concluded(
         Err(_) => session.hands.kill(),
     }
     finished
+}
+
+/// Ends what runs that have ended left behind because their engines died: services that their
+/// steps started, and those who keep them.
+pub fn tidy(state: &Folder) -> Result<(), EngineError> {
+    block_on(sweep(state, None))
+}
+
+async fn sweep(state: &Folder, own: Option<&str>) -> Result<(), EngineError> {
+    let dir = state.keepers();
+    let past = keeper::keepers(&dir);
+    let past: Vec<&String> = past
+        .iter()
+        .filter(|one| own != Some(one.as_str()))
+        .collect();
+    if past.is_empty() {
+        return Ok(());
+    }
+    let reader = Reader::open(state.path())?;
+    for one in past {
+        if !reader.needs_keeper(one)? {
+            keeper::conclude(&dir, one).await;
+        }
+    }
+    Ok(())
 }
 
 /// The keepers of all owners but the last, who is this engine; `None` if the machine was

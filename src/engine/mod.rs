@@ -21,6 +21,6 @@ mod signals;
 mod timers;
 mod unit;
 
-pub use begin::{cancel, resume, run};
+pub use begin::{cancel, resume, run, tidy};
 pub use observe::{Observer, RunRef, Stream};
 pub use session::{EngineError, Finished, Ground, Request, Session};

@@ -104,7 +104,10 @@ impl Task {
         let job = match self.prepared(step, &stop).await {
             Ok(Some(job)) => job,
             Ok(None) => return Ok(Ok(self.ended(Exit::Cancelled))),
-            Err(unable) => return Ok(Err(unable)),
+            Err(unable) => {
+                self.run.session.hands.hold()?;
+                return Ok(Err(unable));
+            }
         };
         let session = &self.run.session;
         let work = (session.hands).run(self.task(), job, stop, self.on_output());
@@ -363,6 +366,7 @@ pub(super) async fn check(
             trial.run(stop.clone()).await
         });
     }
+    session.hands.hold()?;
     Ok(Some(Happening::Judged { attempt, verdicts }))
 }
 

@@ -22,6 +22,15 @@ pub enum Hands {
 }
 
 impl Hands {
+    /// Fails if those who started processes are gone: what is said about processes then is not
+    /// about them.
+    pub fn hold(&self) -> Result<(), Lost> {
+        match self {
+            Self::Keeper(keeper) if keeper.is_lost() => Err(Lost),
+            _ => Ok(()),
+        }
+    }
+
     /// The end of all that was done is recorded.
     pub fn settle(&self) {
         if let Self::Keeper(keeper) = self {

@@ -129,6 +129,14 @@ impl Reader {
         self.all(&sql, [run.as_str()], lease::read)
     }
 
+    /// Whether a run that has not ended was given to a keeper.
+    pub fn needs_keeper(&self, keeper: &str) -> Result<bool, StoreError> {
+        let sql = "SELECT 1 FROM owners JOIN runs ON runs.id = owners.run
+                   WHERE keeper = ?1 AND ended IS NULL LIMIT 1";
+        let found: Vec<i64> = self.all(sql, [keeper], |row| row.get(0))?;
+        Ok(!found.is_empty())
+    }
+
     /// The steps of a run that something happened to, in the order in which it first did.
     pub fn steps(&self, run: &RunId) -> Result<Vec<StepRow>, StoreError> {
         self.all(rows::STEPS, [run.as_str()], rows::step)

@@ -5,7 +5,7 @@ use crate::cli::lineage::past;
 use crate::cli::{Exit, Failure, RunArg, Ui, load};
 use crate::engine;
 use crate::name::RunId;
-use crate::store::{Reader, RunState};
+use crate::store::{Folder, Reader, RunState};
 
 /// Go on with a run that was interrupted
 #[derive(Args, Debug)]
@@ -31,6 +31,8 @@ pub fn run(ui: &Ui, args: &ResumeArgs) -> Result<Exit, Failure> {
         return Err(failure.hint(format!("wf resume {}", above.short())));
     }
     if let RunState::Ended(outcome) = row.state {
+        // Its engine may have died just after the end.
+        engine::tidy(&Folder::new(&ui.workspace().state))?;
         let message = format!(
             "run {} has ended already: {}",
             run.short(),

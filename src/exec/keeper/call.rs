@@ -59,15 +59,15 @@ pub(super) async fn call(
     }
 }
 
-/// Asks the keeper at a socket to end, and waits until it has. An error means that there is none.
-pub(super) async fn last(socket: &Path) -> io::Result<()> {
+/// Asks the keeper at a socket to end, and waits until it has; says whether it has, or refused
+/// because its engine lives. An error means that there is none.
+pub(super) async fn last(socket: &Path) -> io::Result<bool> {
     let connection = at(socket, |path| std::os::unix::net::UnixStream::connect(path))?;
     connection.set_nonblocking(true)?;
     let mut connection = UnixStream::from_std(connection)?;
     send(&mut connection, &Frame::word(&Ask::Conclude)?).await?;
-    // Its end may cut the connection in any way.
-    let _ = connection.read(&mut [0]).await;
-    Ok(())
+    // Its end may cut the connection in any way; a refusal says something.
+    Ok(!matches!(connection.read(&mut [0]).await, Ok(1..)))
 }
 
 /// Does something with a socket, whose path the system takes only up to a hundred bytes or so:

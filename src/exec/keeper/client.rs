@@ -33,6 +33,8 @@ pub struct Keeper {
     id: String,
     socket: PathBuf,
     presence: StdStream,
+    /// Whether it was found to be gone.
+    lost: AtomicBool,
     /// Whether it was told how it ends.
     ends: AtomicBool,
 }
@@ -88,8 +90,15 @@ impl Keeper {
             id,
             socket,
             presence,
+            lost: AtomicBool::new(false),
             ends: AtomicBool::new(false),
         })
+    }
+
+    /// Whether it was found to be gone: then what was told about processes may be about their
+    /// keeper.
+    pub fn is_lost(&self) -> bool {
+        self.lost.load(Ordering::Relaxed)
     }
 
     /// Its id.
@@ -154,6 +163,7 @@ impl Keeper {
         let called = call::call(&self.socket, ask, stop, on_output).await;
         called.map_err(|_| {
             // It died, so nobody else ends what it kept.
+            self.lost.store(true, Ordering::Relaxed);
             tree::kill_marked(|mark| is_of(mark, &self.id));
             Lost
         })

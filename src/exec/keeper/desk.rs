@@ -29,6 +29,8 @@ struct State {
     live: BTreeMap<Task, Live>,
     sealed: BTreeSet<RunId>,
     marks: u64,
+    attended: bool,
+    began: bool,
     killed: bool,
     /// Those who wait for the end of this process.
     concluding: Vec<UnixStream>,
@@ -74,6 +76,8 @@ impl Desk {
             live: BTreeMap::new(),
             sealed: BTreeSet::new(),
             marks: 0,
+            attended: true,
+            began: false,
             killed: false,
             concluding: Vec::new(),
         };
@@ -104,6 +108,7 @@ impl Desk {
             let why = format!("the keeper cannot write its journal: {error}");
             return Err(Answer::Gone(Gone::without(Unable::environmental(why))));
         }
+        state.began = true;
         let (stop, heard) = watch::channel(Stop::No);
         let followers = Followers::default();
         let live = Live {
@@ -174,6 +179,21 @@ impl Desk {
     /// The run has ended: there is nothing more to wait for than what is under way.
     pub(super) fn conclude(&self, waits: UnixStream) {
         self.state().concluding.push(waits);
+    }
+
+    /// The engine that started this keeper is gone.
+    pub(super) fn left_alone(&self) {
+        self.state().attended = false;
+    }
+
+    /// Whether the engine that started this keeper lives.
+    pub(super) fn is_attended(&self) -> bool {
+        self.state().attended
+    }
+
+    /// Whether no attempt was ever begun, so that nobody will ask.
+    pub(super) fn is_idle(&self) -> bool {
+        !self.state().began
     }
 
     /// Whether the run has ended.

@@ -154,23 +154,29 @@ fn journals(dir: &Path) -> Vec<(String, PathBuf)> {
     found
 }
 
-/// Lets keepers of the past end, with what steps left running, once their run has ended. Of those
-/// that died, what they left is killed.
-pub async fn conclude(dir: &Path, keepers: &[String]) {
-    for keeper in keepers.iter().filter(|keeper| !keeper.is_empty()) {
-        let (socket, path) = (journal::socket(dir, keeper), journal::path(dir, keeper));
-        if !path.exists() {
-            continue;
-        }
-        let ended = tokio::time::timeout(PATIENCE, call::last(&socket)).await;
-        if ended.is_ok_and(|ended| ended.is_err()) {
-            let id = keeper.clone();
+/// The keepers that left something in a folder.
+pub fn keepers(dir: &Path) -> Vec<String> {
+    journals(dir)
+        .into_iter()
+        .map(|(keeper, _)| keeper)
+        .collect()
+}
+
+/// Lets a keeper of the past end, with what steps left running, once its run has ended. What one
+/// left that died is killed. A keeper whose engine lives is left alone.
+pub async fn conclude(dir: &Path, keeper: &str) {
+    let (socket, path) = (journal::socket(dir, keeper), journal::path(dir, keeper));
+    match tokio::time::timeout(PATIENCE, call::last(&socket)).await {
+        Ok(Ok(true)) | Err(_) => {}
+        Ok(Ok(false)) => return,
+        Ok(Err(_)) => {
+            let id = keeper.to_owned();
             let killing = move || tree::kill_marked(|mark| is_of(mark, &id));
             let _ = tokio::task::spawn_blocking(killing).await;
         }
-        let _ = fs::remove_file(socket);
-        let _ = fs::remove_file(path);
     }
+    let _ = fs::remove_file(socket);
+    let _ = fs::remove_file(path);
 }
 
 /// Whether a mark was given by a keeper.

@@ -89,7 +89,10 @@ async fn keep(desk: &Arc<Desk>) -> io::Result<bool> {
             read = presence.read(&mut word), if present => match (read, word) {
                 (Ok(1..), [FAREWELL]) => settled = true,
                 (Ok(1..), [KILL]) => desk.kill(),
-                _ => present = false,
+                _ => {
+                    present = false;
+                    desk.left_alone();
+                }
             },
         }
     }
@@ -97,7 +100,7 @@ async fn keep(desk: &Arc<Desk>) -> io::Result<bool> {
     // Whoever follows what has just ended is still to be told.
     let rest = async { while connections.join_next().await.is_some() {} };
     let _ = tokio::time::timeout(PATIENCE, rest).await;
-    Ok(settled || desk.is_concluded())
+    Ok(settled || desk.is_concluded() || desk.is_idle())
 }
 
 /// The socket to listen on, and the one that ends with the engine.
@@ -137,6 +140,9 @@ async fn attend(
         },
         Ask::Probe(probe) => examine(&desk, *probe, &mut from, &mut to).await,
         Ask::Conclude => {
+            if desk.is_attended() {
+                return send(&mut to, &Frame::word(&Answer::Unknown)?).await;
+            }
             let connection = from.into_inner().reunite(to).map_err(io::Error::other)?;
             desk.conclude(connection);
             let _ = work.send(None);

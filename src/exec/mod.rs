@@ -26,6 +26,7 @@ pub mod supervise;
 pub mod tree;
 pub mod wait;
 
+mod contain;
 mod hands;
 mod head;
 mod spawn;

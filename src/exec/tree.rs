@@ -133,7 +133,8 @@ impl Living {
 
 /// Kills every process with a mark that is wanted.
 pub fn kill_marked(wanted: impl Fn(&str) -> bool) {
-    kill_all(|process| mark_of(process.pid).is_some_and(|mark| wanted(&mark)));
+    let wanted = |one: &Living| mark_of(one.pid).is_some_and(|mark| wanted(&mark));
+    kill_all(|| those(&wanted), Signal::KILL);
 }
 
 /// Ends everything that came to this process: asks it to, and kills what has not ended in time.
@@ -141,29 +142,17 @@ pub fn end_the_rest(grace: Duration) {
     if !ADOPTS.load(Ordering::Relaxed) || !has_children() {
         return;
     }
+    for one in &descendants() {
+        one.signal(Signal::TERM);
+    }
     let rounds = grace.as_millis() / PAUSE.as_millis().max(1);
-    for round in 0..rounds {
-        let found = descendants();
-        if found.is_empty() {
+    for _ in 0..rounds {
+        if descendants().is_empty() {
             return;
-        }
-        if round == 0 {
-            for one in &found {
-                one.signal(Signal::TERM);
-            }
         }
         std::thread::sleep(PAUSE);
     }
-    for _ in 0..ROUNDS {
-        let found = descendants();
-        if found.is_empty() {
-            return;
-        }
-        for one in &found {
-            one.signal(Signal::KILL);
-        }
-        std::thread::sleep(PAUSE);
-    }
+    kill_all(descendants, Signal::KILL);
 }
 
 /// Asks for the ends of those that came to this process. Says whether somebody else has to ask
@@ -211,26 +200,30 @@ fn descendants() -> Vec<Living> {
 pub fn kill_session(leader: i32, start: u64) {
     // Another process may have the number by now, and its session with it.
     if living(leader).is_none_or(|now| now.start == start) {
-        kill_all(|process| process.session == leader && process.start >= start);
+        let wanted = |one: &Living| one.session == leader && one.start >= start;
+        kill_all(|| those(&wanted), Signal::KILL);
     }
 }
 
-/// Kills what is wanted, and looks again until nothing is found: what was killed may have been
-/// starting something.
-fn kill_all(wanted: impl Fn(&Living) -> bool) {
+fn those(wanted: &dyn Fn(&Living) -> bool) -> Vec<Living> {
+    let living = all().into_iter().filter(|one| !one.zombie);
+    living.filter(|one| wanted(one)).collect()
+}
+
+/// Sends what is found a signal, and looks again until nothing is found: what was killed may
+/// have been starting something. Says whether everything is gone.
+pub(super) fn kill_all(find: impl Fn() -> Vec<Living>, signal: Signal) -> bool {
     for _ in 0..ROUNDS {
-        let found: Vec<Living> = all()
-            .into_iter()
-            .filter(|one| !one.zombie && wanted(one))
-            .collect();
+        let found = find();
         if found.is_empty() {
-            return;
+            return true;
         }
-        for process in &found {
-            process.signal(Signal::KILL);
+        for one in &found {
+            one.signal(signal);
         }
         std::thread::sleep(PAUSE);
     }
+    false
 }
 
 /// What membership is decided from.

@@ -13,10 +13,10 @@ use tokio::sync::watch;
 use super::call::{self, Called};
 use super::journal;
 use super::message::{Answer, Ask, Task};
-use super::recall::is_of;
+use super::recall::kill_the_rest;
 use crate::exec::attempt::{Gone, Job};
 use crate::exec::probe::{Probe, Probed};
-use crate::exec::{OnOutput, Stop, tree};
+use crate::exec::{OnOutput, Stop};
 
 /// The word that everything is recorded, and nothing will be asked about later.
 pub(super) const FAREWELL: u8 = b'f';
@@ -164,7 +164,7 @@ impl Keeper {
         called.map_err(|_| {
             // It died, so nobody else ends what it kept.
             self.lost.store(true, Ordering::Relaxed);
-            tree::kill_marked(|mark| is_of(mark, &self.id));
+            kill_the_rest(&self.id, &self.socket.with_extension("journal"));
             Lost
         })
     }

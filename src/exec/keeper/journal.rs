@@ -17,8 +17,11 @@ pub enum Note {
     Keeps {
         /// Its process.
         pid: i32,
-        /// How it finds what its processes start.
-        finds: String,
+        /// How it finds what its processes start: besides their sessions and marks, whether what
+        /// loses its parent comes to it.
+        adopts: bool,
+        /// The control group that they are in, if there is one.
+        group: Option<PathBuf>,
     },
     /// An attempt is about to be started.
     Begins {
@@ -108,6 +111,14 @@ pub fn read(path: &Path, task: &Task) -> io::Result<Option<Entry>> {
         }
     }
     Ok(found)
+}
+
+/// The control group of a keeper's processes.
+pub(super) fn group(path: &Path) -> Option<PathBuf> {
+    notes(path).ok()?.into_iter().find_map(|note| match note {
+        Note::Keeps { group, .. } => group,
+        _ => None,
+    })
 }
 
 /// The attempts that began, and of which no end is noted.

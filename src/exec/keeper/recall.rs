@@ -10,7 +10,7 @@ use super::call::{self, call};
 use super::journal::{self, Entry};
 use super::message::{Answer, Ask, Task};
 use crate::exec::attempt::Gone;
-use crate::exec::{OnOutput, Stop, tree};
+use crate::exec::{OnOutput, Stop, contain, tree};
 use crate::machine::Exit;
 use crate::name::RunId;
 
@@ -170,8 +170,8 @@ pub async fn conclude(dir: &Path, keeper: &str) {
         Ok(Ok(true)) | Err(_) => {}
         Ok(Ok(false)) => return,
         Ok(Err(_)) => {
-            let id = keeper.to_owned();
-            let killing = move || tree::kill_marked(|mark| is_of(mark, &id));
+            let (id, journal) = (keeper.to_owned(), path.clone());
+            let killing = move || kill_the_rest(&id, &journal);
             let _ = tokio::task::spawn_blocking(killing).await;
         }
     }
@@ -179,8 +179,16 @@ pub async fn conclude(dir: &Path, keeper: &str) {
     let _ = fs::remove_file(path);
 }
 
+/// Kills what a keeper left that died.
+pub(super) fn kill_the_rest(keeper: &str, journal: &Path) {
+    if let Some(group) = journal::group(journal) {
+        contain::kill(&group);
+    }
+    tree::kill_marked(|mark| is_of(mark, keeper));
+}
+
 /// Whether a mark was given by a keeper.
-pub(super) fn is_of(mark: &str, keeper: &str) -> bool {
+fn is_of(mark: &str, keeper: &str) -> bool {
     mark.strip_prefix(keeper)
         .is_some_and(|rest| rest.starts_with('-'))
 }

@@ -19,6 +19,7 @@ use super::desk::{Accepted, Desk, Following};
 use super::frame::{Frame, Frames, send};
 use super::journal::{self, Journal, Note};
 use super::message::{Answer, Ask, Told};
+use crate::exec::contain::Group;
 use crate::exec::log::Stream;
 use crate::exec::probe::{self, Probe};
 use crate::exec::{Stop, tree};
@@ -38,18 +39,23 @@ const PATIENCE: Duration = Duration::from_secs(1);
 pub fn serve(dir: &Path, id: &str, clock: Arc<dyn Clock>) -> io::Result<()> {
     // No signal of the engine's terminal is for this process or for what it starts.
     let _ = rustix::process::setsid();
-    let finds = if tree::adopt() { "subreaper" } else { "groups" };
+    let adopts = tree::adopt();
+    let group = Group::enter(id);
     rustix::process::chdir("/")?;
     let mut journal = Journal::open(&journal::path(dir, id))?;
     journal.note(&Note::Keeps {
         pid: rustix::process::getpid().as_raw_nonzero().get(),
-        finds: finds.into(),
+        adopts,
+        group: group.as_ref().map(|group| group.path().to_path_buf()),
     })?;
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()?;
     let desk = Desk::new(id.to_owned(), journal, clock);
     let settled = runtime.block_on(keep(&desk))?;
+    if let Some(group) = group {
+        group.leave();
+    }
     let _ = std::fs::remove_file(journal::socket(dir, id));
     if settled {
         let _ = std::fs::remove_file(journal::path(dir, id));

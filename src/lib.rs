@@ -16,6 +16,8 @@
 //!          │                       Effect, once its events           ├──▶ report, cli
 //!          │                         ▼     are durable               └──▶ replay after a crash
 //!          └── exec (processes, requests), verify (checks), timers, locks, cache
+//!                │
+//!                └─ keeper: the process that owns the processes, and outlives the engine
 //! ```
 //!
 //! One direction: a module names only modules above it in this table, and `tests/layers.rs`

@@ -189,6 +189,22 @@ fn a_lock_keeps_others_from_what_an_engine_left_running() {
 }
 
 #[test]
+fn the_scene_of_the_orphan_has_one_writer() {
+    let sandbox = Sandbox::new();
+    let scene = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/orphan/scene.sh");
+    let mut played = sandbox.program("bash");
+    played.arg(scene).env("WF", env!("CARGO_BIN_EXE_wf"));
+    let output = played.output().unwrap();
+    let told = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(
+        output.status.success(),
+        "{told}{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    assert!(told.contains("  20 lines by process"), "{told}");
+}
+
+#[test]
 fn a_nested_run_goes_on_where_it_was() {
     let sandbox = Sandbox::new();
     sandbox.file("chain.md", chain(10, ", idempotent: true"));

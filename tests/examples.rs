@@ -50,6 +50,13 @@ const EXAMPLES: &[Example] = &[
         more: |_, _| {},
     },
     Example {
+        spec: "orphan/plan.md",
+        code: 0,
+        end: "succeeded · 1 verified, 1 reported · ",
+        outputs: |outputs| *outputs == json!({}),
+        more: |_, _| {},
+    },
+    Example {
         spec: "packages/plan.md",
         code: 0,
         end: "succeeded · 3 verified, 1 reported · ",
@@ -152,7 +159,7 @@ mod each {
         };
     }
 
-    tests!(archive backup broken nightly packages release service variants);
+    tests!(archive backup broken nightly orphan packages release service variants);
 }
 
 #[test]

@@ -2,9 +2,14 @@
 //!
 //! Everything is bounded: memory whatever a step prints, disk by the log limit, time by the
 //! caller's timeout and by short grace times of its own. Every future may be dropped at any
-//! point; the processes it started then end with it.
+//! point; the processes it started then end with it, except the work that a [`keeper`] does.
 //!
-//! **Invariant:** only [`process`] spawns. **Invariant:** nothing reaches the disk before the
+//! ```text
+//! engine ──▶ Hands ──Own──▶ attempt, probe      tests, and whoever has no state
+//!               └──Keeper──▶ socket ──▶ the same, in a process that outlives the engine
+//! ```
+//!
+//! **Invariant:** only [`process`] spawns, and the keeper itself is started by its client. **Invariant:** nothing reaches the disk before the
 //! mask has seen it.
 //!
 //! Start at [`attempt::run`].

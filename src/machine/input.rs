@@ -245,7 +245,7 @@ impl std::fmt::Display for Exit {
             Self::TimedOut => write!(f, "timed out"),
             Self::Cancelled => write!(f, "cancelled"),
             Self::Unable { why, .. } => write!(f, "{why}"),
-            Self::Interrupted => write!(f, "interrupted: the engine died while it ran"),
+            Self::Interrupted => write!(f, "interrupted: nobody saw how it ended"),
         }
     }
 }

@@ -165,3 +165,20 @@ fn words(schema: &Value, names: &mut BTreeSet<String>, keys: &mut BTreeSet<Strin
         _ => {}
     }
 }
+
+#[test]
+fn promises_name_tests_that_exist() {
+    let text = std::fs::read_to_string("docs/guarantees.md").expect("there is a document");
+    let named = text.split('`').skip(1).step_by(2);
+    let mut found = 0;
+    for (module, name) in named.filter_map(|word| word.split_once("::")) {
+        let path = format!("tests/{module}.rs");
+        let tests = std::fs::read_to_string(&path).unwrap_or_else(|_| panic!("there is no {path}"));
+        assert!(
+            tests.contains(&format!("fn {name}()")),
+            "{path} has no test {name}"
+        );
+        found += 1;
+    }
+    assert!(found > 5, "only {found} promises name a test");
+}

@@ -268,7 +268,7 @@ fn class_word(class: Class) -> &'static str {
     match class {
         Class::Logical => "logical (it ran, and the result was wrong)",
         Class::Environmental => "environmental (the world around it failed)",
-        Class::Interrupted => "an interruption (the engine died while it ran)",
+        Class::Interrupted => "an interruption (nobody saw how it ended)",
     }
 }
 

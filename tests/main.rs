@@ -16,6 +16,7 @@ mod hostile;
 mod layers;
 mod leaks;
 mod leases;
+mod logs;
 mod machine;
 mod schemas;
 mod secrets;

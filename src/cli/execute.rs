@@ -9,11 +9,16 @@ use super::load::Ready;
 use super::{Exit, Failure, Ui, keep, load_record, normal, relative};
 use crate::config;
 use crate::engine::{EngineError, Finished, Ground, Observer, Session};
-use crate::machine::Outcome;
+use crate::exec::log;
+use crate::machine::{Attempt, Outcome};
+use crate::name::RunId;
 use crate::report::follow::{Actions, JsonLines, Live, Plain, Screen, Several, Volume};
 use crate::report::record::{Record, junit, summary};
 use crate::report::{NAME, WARN, paint};
 use crate::store::{Durability, Folder, Reader, Retention, Store};
+
+/// How many of the last lines of an attempt a report shows.
+const LINES: usize = 50;
 
 /// How a run is told, and to whom.
 #[derive(Args, Clone, Debug, Default)]
@@ -99,7 +104,8 @@ pub fn finish(
     let wants_summary = ui.env.in_actions() && ui.env.var("GITHUB_STEP_SUMMARY").is_some();
     if telling.junit.is_some() || telling.report.is_some() || wants_summary {
         let reader = Reader::open(&ready.workspace.state)?;
-        write_reports(ui, &load_record(&reader, &finished.run)?, telling)?;
+        let folder = Folder::new(&ready.workspace.state);
+        write_reports(ui, &load_record(&reader, &finished.run)?, &folder, telling)?;
     }
     match finished.outcome {
         // A reader that went away is no failure; events that nobody could write are one.
@@ -129,9 +135,17 @@ pub fn prune(ui: &Ui, session: &Session, ready: &Ready) {
     }
 }
 
-fn write_reports(ui: &Ui, record: &Record, telling: &Telling) -> Result<(), Failure> {
+fn write_reports(
+    ui: &Ui,
+    record: &Record,
+    folder: &Folder,
+    telling: &Telling,
+) -> Result<(), Failure> {
     if let Some(path) = &telling.junit {
-        write(ui, path, &junit(record))?;
+        let printed = |run: &RunId, attempt: &Attempt| {
+            log::tail(&log::path(&folder.run(run), attempt), LINES).unwrap_or_default()
+        };
+        write(ui, path, &junit(record, &printed))?;
     }
     if let Some(path) = &telling.report {
         write(ui, path, &record.json())?;

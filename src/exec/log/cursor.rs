@@ -1,6 +1,6 @@
 use std::fs::File;
 use std::io;
-use std::os::unix::fs::FileExt;
+use std::os::unix::fs::{FileExt, MetadataExt as _};
 use std::path::Path;
 
 use super::{Chunk, Stream, record::Record, target};
@@ -12,6 +12,8 @@ const MOST: u64 = 64 * 1024;
 /// A place in one log file and its index. Both may grow while it moves.
 #[derive(Debug)]
 pub(super) struct Cursor {
+    /// The device and the number of the file.
+    identity: (u64, u64),
     log: File,
     index: Option<File>,
     position: u64,
@@ -26,7 +28,9 @@ impl Cursor {
         let Some(log) = open(path)? else {
             return Ok(None);
         };
+        let metadata = log.metadata()?;
         Ok(Some(Self {
+            identity: (metadata.dev(), metadata.ino()),
             log,
             index: open(&target::index(path))?,
             position: 0,
@@ -34,6 +38,30 @@ impl Cursor {
             used: 0,
             last: (Stream::Out, Moment::from_millis(0)),
         }))
+    }
+
+    /// Whether it is in the same file as another, whatever that is called by now.
+    pub(super) fn is_same(&self, other: &Self) -> bool {
+        self.identity == other.identity
+    }
+
+    /// How long the file is.
+    pub(super) fn length(&self) -> io::Result<u64> {
+        Ok(self.log.metadata()?.len())
+    }
+
+    /// How much of the file was read.
+    pub(super) fn position(&self) -> u64 {
+        self.position
+    }
+
+    /// The end of the file, or all of it if it is shorter.
+    pub(super) fn last_bytes(&self, most: u64) -> io::Result<Vec<u8>> {
+        let length = self.length()?;
+        let mut bytes = vec![0; usize::try_from(length.min(most)).unwrap_or(0)];
+        let from = length - bytes.len() as u64;
+        self.log.read_exact_at(&mut bytes, from)?;
+        Ok(bytes)
     }
 
     /// The next part that the index knows.

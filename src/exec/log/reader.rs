@@ -8,13 +8,13 @@ use crate::time::Moment;
 /// The parts of a log in order; none if there is no log. Memory is bounded. A log that is being
 /// written, or whose writer died, is read as far as it goes.
 pub fn read(path: &Path) -> io::Result<Chunks> {
-    let mut pieces = VecDeque::new();
-    for piece in [path.to_path_buf()].into_iter().chain(target::ends(path)) {
-        pieces.extend(Cursor::open(&piece)?);
-    }
+    let [older, newer] = target::ends(path);
+    let older = Cursor::open(&older)?;
+    let skips = older.is_some();
+    let pieces = [Cursor::open(path)?, older, Cursor::open(&newer)?];
     Ok(Chunks {
-        pieces,
-        in_head: true,
+        pieces: pieces.into_iter().flatten().collect(),
+        skips,
         at: Moment::from_millis(0),
     })
 }
@@ -23,7 +23,8 @@ pub fn read(path: &Path) -> io::Result<Chunks> {
 #[derive(Debug)]
 pub struct Chunks {
     pieces: VecDeque<Cursor>,
-    in_head: bool,
+    /// Whether something may be missing behind the piece that is read.
+    skips: bool,
     at: Moment,
 }
 
@@ -35,7 +36,7 @@ impl Chunks {
                 return Ok(Some(chunk));
             }
             self.pieces.pop_front();
-            if std::mem::take(&mut self.in_head) && !self.pieces.is_empty() {
+            if std::mem::take(&mut self.skips) && !self.pieces.is_empty() {
                 return Ok(Some(Chunk {
                     stream: Stream::Note,
                     at: self.at,

@@ -148,6 +148,65 @@ fn the_first_and_the_last_are_kept() {
     assert_eq!(notes, [chunk(Stream::Note, "\n… 50 bytes left out …\n")]);
 }
 
+/// What a follower gives, as text.
+fn followed(follower: &mut Follower) -> String {
+    let chunks = std::iter::from_fn(|| Some(follower.more().unwrap()).filter(|c| !c.is_empty()));
+    let bytes = chunks.flatten().flat_map(|chunk| chunk.bytes);
+    String::from_utf8(bytes.collect()).unwrap()
+}
+
+#[test]
+fn a_long_log_is_followed_to_its_end() {
+    let (_dir, path) = temporary();
+    let mut log = writer(&path, 40);
+    let mut follower = Follower::new(path.clone());
+    let mut seen = String::new();
+    for number in 10..40 {
+        log.take(Stream::Out, format!("{number}\n").as_bytes());
+        log.quiet();
+        seen += &followed(&mut follower);
+    }
+    let all: String = (10..40).map(|number| format!("{number}\n")).collect();
+    assert_eq!(seen, all);
+    // One that comes late misses the middle, and one that rests misses some of it.
+    let mut late = Follower::new(path.clone());
+    let note = "\n… the middle left out …\n";
+    let end = format!("10\n11\n12\n13\n14\n15\n16{note}3\n34\n35\n36\n37\n38\n39\n");
+    assert_eq!(followed(&mut late), end);
+    for number in 40..60 {
+        log.take(Stream::Out, format!("{number}\n").as_bytes());
+    }
+    log.take(Stream::Out, b"the end");
+    log.finish().unwrap();
+    // What it saw last is gone from the log, so what is left of it follows.
+    let missed = followed(&mut follower);
+    assert!(missed.ends_with("57\n58\n59\nthe end"), "{missed}");
+    assert_eq!(followed(&mut late), missed);
+    assert_eq!(followed(&mut late), "");
+}
+
+#[test]
+fn the_last_line_is_followed_though_the_parts_are_one_by_then() {
+    for length in 41..80 {
+        let (_dir, path) = temporary();
+        let mut log = writer(&path, 80);
+        let text: String = (0..length).map(|at| char::from(b'0' + at)).collect();
+        let (first, last) = text.split_at(text.len() - 7);
+        log.take(Stream::Out, first.as_bytes());
+        log.quiet();
+        let mut follower = Follower::new(path);
+        let mut seen = followed(&mut follower);
+        log.take(Stream::Err, last.as_bytes());
+        log.finish().unwrap();
+        seen += &followed(&mut follower);
+        assert_eq!(
+            seen.replace("\n… the middle left out …\n", ""),
+            text,
+            "{length}"
+        );
+    }
+}
+
 #[test]
 fn bytes_that_the_index_does_not_know_are_shown() {
     let (_dir, path) = temporary();

@@ -158,6 +158,10 @@ impl Disk {
         let skipped = rest.len().saturating_sub(to_usize(2 * quarter));
         self.dropped += skipped as u64;
         rest = rest.split_at(skipped).1;
+        if !rest.is_empty() && self.newer.is_none() {
+            // It is full, and those who follow it are to see all of it.
+            head.settle()?;
+        }
         while !rest.is_empty() {
             let end = open(&mut self.newer, &newer, quarter)?;
             let room = quarter.saturating_sub(end.length());

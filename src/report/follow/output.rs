@@ -1,7 +1,7 @@
 use std::collections::BTreeMap;
 
 use super::news::subject;
-use super::tail::text;
+use super::tail::{put, text};
 use crate::engine::RunRef;
 use crate::machine::Attempt;
 use crate::name::RunId;
@@ -23,7 +23,7 @@ impl Lines {
         let mut open = self.open.remove(&key).unwrap_or_default();
         let mut lines = String::new();
         for part in bytes.split_inclusive(|byte| *byte == b'\n') {
-            open.extend_from_slice(part);
+            put(&mut open, part, usize::MAX);
             if part.ends_with(b"\n") || open.len() > OPEN_LIMIT {
                 lines.push_str(&prefixed(run, attempt, &open));
                 open.clear();
@@ -69,9 +69,13 @@ mod tests {
         };
         let mut lines = Lines::default();
         assert_eq!(lines.push(&run, &attempt, b"one"), "");
-        let told = lines.push(&run, &attempt, b" line\ntwo\nthr");
+        let mut told = lines.push(&run, &attempt, b" line\ntwo\nthr");
         assert_eq!(plain(&told), "all/build │ one line\nall/build │ two\n");
         assert_eq!(plain(&lines.close(&run, &attempt)), "all/build │ thr\n");
         assert_eq!(lines.close(&run, &attempt), "");
+        for part in ["10%\r2", "0%", "\r", "30%\r40%", "\r", "\r\n5", "0%\r\n"] {
+            told = lines.push(&run, &attempt, part.as_bytes());
+        }
+        assert_eq!(plain(&told), "all/build │ 50%\n");
     }
 }

@@ -42,8 +42,7 @@ impl Tail {
     }
 
     fn extend(&mut self, part: &[u8]) {
-        let free = LINE_LIMIT.saturating_sub(self.open.len());
-        self.open.extend(part.iter().take(free));
+        put(&mut self.open, part, LINE_LIMIT);
     }
 
     fn close(&mut self) {
@@ -55,13 +54,37 @@ impl Tail {
     }
 }
 
+/// Adds to a line, up to a limit. What a carriage return goes back over is gone.
+pub(super) fn put(line: &mut Vec<u8>, part: &[u8], limit: usize) {
+    let shown = part.trim_ascii_end();
+    let returned = line.ends_with(b"\r") && !shown.is_empty();
+    let part = match memchr::memrchr(b'\r', shown) {
+        Some(at) => part.get(at + 1..).unwrap_or_default(),
+        None => part,
+    };
+    if returned || shown.contains(&b'\r') {
+        line.clear();
+    }
+    let free = limit.saturating_sub(line.len());
+    line.extend(part.iter().take(free));
+    if part.ends_with(b"\r") && !line.ends_with(b"\r") {
+        line.push(b'\r');
+    }
+}
+
 /// Printable text: a worker's control characters must not reach a terminal.
 pub(super) fn text(line: &[u8]) -> String {
     let line = String::from_utf8_lossy(line);
     let line = anstream::adapter::strip_str(&line).to_string();
-    let shown = |c: char| if c == '\t' { ' ' } else { c };
-    line.trim_end_matches('\r')
-        .chars()
+    let shown = |c: char| match c {
+        '\t' => ' ',
+        // They turn the direction of writing.
+        '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => char::REPLACEMENT_CHARACTER,
+        c => c,
+    };
+    let line = line.trim_end_matches(['\r', '\n']);
+    let last = line.rsplit('\r').next().unwrap_or_default();
+    last.chars()
         .map(shown)
         .filter(|c| !c.is_control())
         .collect()

@@ -16,7 +16,7 @@ mod show;
 mod summary;
 mod why;
 
-pub use junit::junit;
+pub use junit::{Printed, junit};
 pub use life::Life;
 pub use record::{Nested, RECORD_VERSION, Record};
 pub use runs::runs;

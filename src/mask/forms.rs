@@ -90,10 +90,10 @@ fn shell(text: &str, forms: &mut BTreeSet<String>) {
     for quotes in ["'\\", "\"\\"] {
         forms.insert(escaped(text, quotes, |c, out| out.push(c)));
         forms.insert(escaped(text, quotes, |c, out| {
-            bytes(c, out, |byte| format!("\\{byte:03o}"))
+            bytes(c, out, |byte| format!("\\{byte:03o}"));
         }));
         forms.insert(escaped(text, quotes, |c, out| {
-            bytes(c, out, |byte| format!("\\x{byte:02x}"))
+            bytes(c, out, |byte| format!("\\x{byte:02x}"));
         }));
     }
 }

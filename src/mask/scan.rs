@@ -80,10 +80,7 @@ impl Scan {
     /// How many of the last bytes cannot be shown yet.
     pub(super) fn open(&self, patterns: &Patterns) -> usize {
         let depth = patterns.depth(self.broken);
-        let across = match self.line_ends.is_empty() {
-            true => 0,
-            false => self.across(depth as u64).unwrap_or(0),
-        };
+        let across = self.across(depth as u64).unwrap_or(0);
         patterns.depth(self.raw).max(across)
     }
 

@@ -228,7 +228,7 @@ fn what_was_tried_goes_on_after_a_failure_that_stops_though_it_waits_for_room() 
 #[test]
 fn what_was_tried_is_cancelled_by_a_failure_and_not_skipped() {
     let mut killed = plan(&["a", "b"], OnFailure::Cancel, |steps| {
-        retried(&mut steps[0])
+        retried(&mut steps[0]);
     });
     killed.feed(ended(attempt("a", 1), Exit::Code { code: 1 }));
     killed.feed(ended(attempt("b", 1), Exit::Code { code: 1 }));

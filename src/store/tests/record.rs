@@ -10,7 +10,7 @@ use super::super::fixture::{
 };
 use super::super::rebuild::PROJECTIONS;
 use super::super::{
-    Batch, CacheEntry, CacheLookup, FindError, KeptFile, Reader, RunFilter, RunState, StoreError,
+    CacheEntry, CacheLookup, FindError, KeptFile, Reader, RunFilter, RunState, StoreError,
 };
 use crate::digest::Digest;
 use crate::machine::{
@@ -387,23 +387,4 @@ fn readers_see_whole_batches_while_others_write() {
             store.append(next(&run, two)).wait().unwrap();
         }
     });
-}
-
-#[test]
-fn nothing_is_written_behind_what_could_not_be() {
-    let dir = tempfile::tempdir().unwrap();
-    let store = open(dir.path());
-    let run = run_id(1);
-    let after = |number, batch| Batch {
-        after: Some(number),
-        ..batch
-    };
-    let append = |batch| store.append(batch).wait();
-    append(after(0, first(&run, new_run("report"), vec![]))).unwrap();
-    append(after(0, next(&run, vec![started("fetch")]))).unwrap();
-    // The batch that these two events follow never arrived.
-    let refused = append(after(2, next(&run, vec![started("send")])));
-    assert_eq!(refused.unwrap_err(), StoreError::Gap(run.clone()));
-    append(after(1, next(&run, vec![started("send")]))).unwrap();
-    assert_eq!(store.reader().unwrap().events(&run, 0).unwrap().len(), 2);
 }

@@ -77,6 +77,7 @@ fn begun(dir: &Path, durability: Durability) -> (Store, RunId) {
     let batch = Batch {
         run: run.clone(),
         token: untaken(&run),
+        after: Some(0),
         new: Some(new),
         events: vec![],
     };
@@ -99,6 +100,7 @@ fn fill(store: &Store, run: &RunId, steps_of_batch: u32) {
         let batch = Batch {
             run: run.clone(),
             token: untaken(run),
+            after: None,
             new: None,
             events: facts.into_iter().map(event).collect(),
         };

@@ -92,8 +92,7 @@ fn go_on(
         }
         let end = recorded_end(run, &events);
         let (stop, heard) = watch::channel(told);
-        let last = events.last().map(|(_, event)| event.at);
-        let dispatcher = Dispatcher::new(ongoing, machine, None, end).not_before(last);
+        let dispatcher = Dispatcher::new(ongoing, machine, None, end).behind(&events);
         let finished = fenced(fence, signals::heeding(stop, dispatcher.work(heard))).await?;
         session.store.release_run(run).await?;
         Ok(finished)

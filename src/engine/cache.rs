@@ -34,7 +34,7 @@ pub(super) async fn look(
         attempt,
         item,
         reads,
-        again: false,
+        since: None,
     };
     let found = blocking(move || find(&task)).await;
     let found = match found {

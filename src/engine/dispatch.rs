@@ -17,7 +17,7 @@ use crate::time::Moment;
 
 use super::run::Ongoing;
 use super::timers::Timers;
-use super::{EngineError, Finished, unit};
+use super::{EngineError, Finished, locks, unit};
 
 /// What a unit of work comes back with.
 pub(super) type Report = Result<Option<Happening>, EngineError>;
@@ -32,6 +32,8 @@ pub(super) struct Dispatcher {
     stops: BTreeMap<Option<Attempt>, watch::Sender<Stop>>,
     lockers: BTreeMap<Place, AbortHandle>,
     undurable: VecDeque<Undurable>,
+    /// How many events of the run the store has, or is about to have.
+    sent: u64,
     new: Option<NewRun>,
     told: Stop,
     end: Option<Finished>,
@@ -76,16 +78,20 @@ impl Dispatcher {
             stops: BTreeMap::new(),
             lockers: BTreeMap::new(),
             undurable: VecDeque::new(),
+            sent: 0,
             new,
             told,
             end,
         }
     }
 
-    /// Begins no earlier than an instant: the time of a run does not go back, even if the clock was
-    /// set back while nobody worked on it.
-    pub(super) fn not_before(mut self, at: Option<Moment>) -> Self {
-        self.now = self.now.max(at.unwrap_or_default());
+    /// Goes on behind events that are recorded: the time of a run does not go back, even if the
+    /// clock was set back while nobody worked on it.
+    pub(super) fn behind(mut self, events: &[(u64, Event)]) -> Self {
+        if let Some((number, last)) = events.last() {
+            self.now = self.now.max(last.at);
+            self.sent = *number;
+        }
         self
     }
 
@@ -176,9 +182,11 @@ impl Dispatcher {
         let batch = Batch {
             run,
             token: self.run.tenure.token.clone(),
+            after: Some(self.sent),
             new: self.new.take(),
             events: events.clone(),
         };
+        self.sent += events.len() as u64;
         let ticket = self.run.session.store.append(batch);
         self.undurable.push_back(Undurable {
             ticket,
@@ -266,10 +274,10 @@ impl Dispatcher {
                 if let Some(waiter) = self.lockers.remove(&place) {
                     waiter.abort();
                 }
-                self.units.spawn(unit::unlock(run, place, lock));
+                self.units.spawn(locks::unlock(run, place, lock));
             }
             Effect::Lock { place, lock } => {
-                let waiter = self.units.spawn(unit::lock(run, place.clone(), lock));
+                let waiter = self.units.spawn(locks::lock(run, place.clone(), lock));
                 self.lockers.insert(place, waiter);
             }
             other => self.spawn(run, other),
@@ -288,10 +296,11 @@ impl Dispatcher {
                 attempt,
                 item: item_value,
                 reads,
-                again: false,
+                since: None,
             }),
             Effect::Watch {
                 attempt,
+                since,
                 item_value,
                 reads,
             } => self.begin(unit::Task {
@@ -299,7 +308,7 @@ impl Dispatcher {
                 attempt,
                 item: item_value,
                 reads,
-                again: true,
+                since: Some(since),
             }),
             Effect::Check {
                 attempt,

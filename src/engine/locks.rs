@@ -1,13 +1,16 @@
+use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::Notify;
 
 use crate::exec::keeper::{self, Past};
-use crate::machine::Place;
+use crate::machine::{Happening, Place};
 use crate::name::RunId;
 use crate::store::{Store, StoreError, Taking};
 
 use super::Session;
+use super::dispatch::Report;
+use super::run::Ongoing;
 
 /// The waits between two looks at a lock that another process holds.
 const FIRST_LOOK: Duration = Duration::from_millis(50);
@@ -72,4 +75,24 @@ impl Locks {
         self.freed.notify_waiters();
         Ok(())
     }
+}
+
+/// Holds a lock for a place.
+pub(super) async fn lock(run: Arc<Ongoing>, place: Place, lock: String) -> Report {
+    let session = &run.session;
+    session
+        .locks
+        .hold(session, &lock, &run.this.id, &place)
+        .await?;
+    Ok(Some(Happening::Locked { place }))
+}
+
+/// Gives a lock back.
+pub(super) async fn unlock(run: Arc<Ongoing>, place: Place, lock: String) -> Report {
+    let session = &run.session;
+    session
+        .locks
+        .free(&session.store, &lock, &run.this.id, &place)
+        .await?;
+    Ok(None)
 }

@@ -110,7 +110,7 @@ fn prepare(
         path,
     };
     let mut machine = Machine::new(Arc::clone(&uses.plan), id.clone(), params.clone());
-    let events = if task.again {
+    let events = if task.since.is_some() {
         session.store.reader()?.events(&id, 0)?
     } else {
         Vec::new()
@@ -138,7 +138,7 @@ fn prepare(
     let errand = Errand { plan, params, past };
     let run = Ongoing::new(session, this, errand, tenure)?;
     let end = super::dispatch::recorded_end(&id, &events);
-    let dispatcher = Dispatcher::new(run, machine, new, end).not_before(last);
+    let dispatcher = Dispatcher::new(run, machine, new, end).behind(&events);
     Ok((dispatcher, spent))
 }
 

@@ -1,8 +1,9 @@
-//! What is done for places: their work, their checks, their locks.
+//! What is done for places: their work and their checks.
 
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use tokio::sync::watch;
 
@@ -16,6 +17,7 @@ use crate::exec::{
 use crate::machine::{Artifact, Attempt, Ended, Exit, Happening, Item, Place, Ruling, Verdict};
 use crate::model::{Http, Object, Step, Wait, Work};
 use crate::name::EnvName;
+use crate::time::Moment;
 
 use super::dispatch::Report;
 use super::run::Ongoing;
@@ -28,8 +30,8 @@ pub(super) struct Task {
     pub(super) attempt: Attempt,
     pub(super) item: Option<Item>,
     pub(super) reads: Object,
-    /// Whether it was under way already when the engine died.
-    pub(super) again: bool,
+    /// When it began, if it was under way already when the engine died.
+    pub(super) since: Option<Moment>,
 }
 
 impl Task {
@@ -41,12 +43,19 @@ impl Task {
             Work::Uses(uses) => nested::run(&self, uses, step, stop).await?,
             Work::Wait(Wait::File(path)) => {
                 let exit = match self.known(&BTreeMap::new(), |known| path.render(known)) {
-                    Ok(path) => wait::file(&run.session.root.join(path), step.timeout, stop).await,
+                    Ok(path) => {
+                        wait::file(
+                            &run.session.root.join(path),
+                            self.left_of(step.timeout),
+                            stop,
+                        )
+                        .await
+                    }
                     Err(error) => Unable::logical(error.to_string()).into(),
                 };
                 self.ended(exit)
             }
-            Work::Http(_) if self.again => self.ended(Exit::Interrupted),
+            Work::Http(_) if self.since.is_some() => self.ended(Exit::Interrupted),
             Work::Http(http) => self.or_unable(self.request(http, step, stop).await),
             _ => {
                 let done = self.process(step, stop).await?;
@@ -60,6 +69,13 @@ impl Task {
             }
         }
         Ok(Some(Happening::Ended(ended)))
+    }
+
+    /// What is left of a limit on this attempt.
+    fn left_of(&self, limit: Option<Duration>) -> Option<Duration> {
+        let now = self.run.session.clock.now();
+        let spent = self.since.map_or(Duration::ZERO, |since| now.since(since));
+        limit.map(|limit| limit.saturating_sub(spent))
     }
 
     /// Sends the step's request.
@@ -141,9 +157,7 @@ impl Task {
     /// What became of an attempt that was under way when an engine died; `None` if it is still
     /// to begin.
     async fn recalled(&self, stop: &watch::Receiver<Stop>) -> Option<Gone> {
-        if !self.again {
-            return None;
-        }
+        self.since?;
         let session = &self.run.session;
         let past = Past {
             dir: &session.store.folder().keepers(),
@@ -381,24 +395,4 @@ fn not_run(check: &crate::model::Check) -> Verdict {
         class: None,
         millis: 0,
     }
-}
-
-/// Holds a lock for a place.
-pub(super) async fn lock(run: Arc<Ongoing>, place: Place, lock: String) -> Report {
-    let session = &run.session;
-    session
-        .locks
-        .hold(session, &lock, &run.this.id, &place)
-        .await?;
-    Ok(Some(Happening::Locked { place }))
-}
-
-/// Gives a lock back.
-pub(super) async fn unlock(run: Arc<Ongoing>, place: Place, lock: String) -> Report {
-    let session = &run.session;
-    session
-        .locks
-        .free(&session.store, &lock, &run.this.id, &place)
-        .await?;
-    Ok(None)
 }

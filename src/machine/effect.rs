@@ -85,6 +85,8 @@ pub enum Effect {
         /// Which attempt.
         #[serde(flatten)]
         attempt: Attempt,
+        /// When it began.
+        since: Moment,
         /// The item, where the step is repeated.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         item_value: Option<Item>,

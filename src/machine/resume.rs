@@ -121,6 +121,7 @@ impl Machine {
                 let reads = scope::work_reads(&view, step).unwrap_or_default();
                 self.turn.effects.push(Effect::Watch {
                     attempt,
+                    since: live.since,
                     item_value,
                     reads,
                 });

@@ -23,6 +23,10 @@ pub(super) fn append(writing: &Writing<'_>, batch: Batch) -> Result<Appended, St
         (Some(_), Some(_)) => return Err(StoreError::KnownRun(batch.run)),
         (None, None) => return Err(StoreError::UnknownRun(batch.run)),
     };
+    let found = u64::try_from(place.n).unwrap_or(0);
+    if batch.after.is_some_and(|after| after != found) {
+        return Err(StoreError::Gap(batch.run));
+    }
     for event in &batch.events {
         place.n += 1;
         push(writing, &mut tail, place, event)?;

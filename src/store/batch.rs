@@ -15,6 +15,9 @@ pub struct Batch {
     pub run: RunId,
     /// What they are written under: the token of the run, or of the one that it is nested in.
     pub token: Token,
+    /// How many events of the run they follow. They are refused if there are others, so that a
+    /// batch never closes the ranks behind one that could not be written. `None`: any number.
+    pub after: Option<u64>,
     /// The run itself, with its first events.
     pub new: Option<NewRun>,
     /// The events, in order.

@@ -113,6 +113,9 @@ pub enum StoreError {
     /// A run was recorded twice.
     #[error("run {0} is recorded already")]
     KnownRun(RunId),
+    /// Events were given that do not follow those that are recorded.
+    #[error("run {0}: the events before these were not recorded")]
+    Gap(RunId),
     /// A stored file does not have the content that its name says.
     #[error("the stored file {} was altered", .0.display())]
     Altered(PathBuf),
@@ -169,6 +172,7 @@ impl StoreError {
                 "nothing more was written here; `wf show` says what became of the run"
             }
             Self::Altered(_) => "remove the file; the step that made it must run again",
+            Self::Gap(_) => "go on with `wf resume`: nothing that was acknowledged is lost",
             Self::UnknownRun(_) | Self::KnownRun(_) | Self::Closed | Self::Sqlite { .. } => {
                 "try again; if it stays, report it"
             }

@@ -66,6 +66,7 @@ pub(super) fn next(run: &RunId, facts: Vec<Fact>) -> Batch {
             run: run.clone(),
             number: 0,
         },
+        after: None,
         new: None,
         events: facts.into_iter().enumerate().map(event).collect(),
     }

@@ -119,6 +119,18 @@ fn the_limit_on_a_wait_for_a_turn_counts_from_when_it_began() {
 }
 
 #[test]
+fn whoever_looks_after_an_attempt_knows_when_it_began() {
+    let mut killed = Killed::new(single(|step| {
+        step.work = Work::Wait(Wait::File(Template::literal("flag")));
+    }));
+    killed.now = 3000;
+    let watched = killed.resume();
+    let began =
+        |effect: &Effect| matches!(effect, Effect::Watch { since, .. } if since.millis() == 0);
+    assert!(began(&watched[0]), "{watched:?}");
+}
+
+#[test]
 fn a_place_says_once_that_it_waits_for_its_lock() {
     let mut killed = Killed::new(single(|step| step.concurrency = Some("lock".into())));
     let said = killed.events.clone();
@@ -228,7 +240,7 @@ fn what_was_tried_goes_on_after_a_failure_that_stops_though_it_waits_for_room() 
 #[test]
 fn what_was_tried_is_cancelled_by_a_failure_and_not_skipped() {
     let mut killed = plan(&["a", "b"], OnFailure::Cancel, |steps| {
-        retried(&mut steps[0])
+        retried(&mut steps[0]);
     });
     killed.feed(ended(attempt("a", 1), Exit::Code { code: 1 }));
     killed.feed(ended(attempt("b", 1), Exit::Code { code: 1 }));

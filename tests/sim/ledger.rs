@@ -37,6 +37,7 @@ pub struct Ledger {
 
 /// What is known about a place.
 #[derive(Clone, Debug, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 pub struct Book {
     /// The number of the last attempt.
     pub attempts: u32,

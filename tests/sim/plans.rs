@@ -93,7 +93,7 @@ fn needs(dice: &mut Dice, main: usize) -> Vec<Vec<StepIx>> {
             1 if at + 1 == main => (1..at).collect(),
             1 => vec![0],
             2 if at < width => Vec::new(),
-            2 => (0..1 + dice.below(2))
+            2 => (0..=dice.below(2))
                 .map(|_| (at / width - 1) * width + dice.below(width))
                 .collect(),
             _ => (0..dice.below(3)).map(|_| dice.below(at)).collect(),
@@ -159,7 +159,7 @@ fn work(step: &mut Step, dice: &mut Dice, from: i64) {
             step.cache = Some(Cache {
                 inputs: Vec::new(),
                 outputs: Vec::new(),
-            })
+            });
         }
         _ => {}
     }
@@ -214,10 +214,10 @@ fn condition(step: &mut Step, before: &[Step], dice: &mut Dice, steady: bool) {
     let of_all = ["failed()", "succeeded()", "cancelled()", "always()"];
     let of_one = ["failed", "succeeded", "skipped", "cancelled"];
     step.when = match (dice.below(8), first) {
-        (0, _) if !steady => Some(expr(*dice.pick(&of_all))),
+        (0, _) if !steady => Some(expr(of_all[dice.below(of_all.len())])),
         (0, _) => Some(expr("always()")),
         (1, Some(first)) => Some(expr(&format!("{}('{first}')", dice.pick(&of_one)))),
-        (2, _) => Some(expr(*dice.pick(&["params.go", "params.stay"]))),
+        (2, _) => Some(expr(["params.go", "params.stay"][dice.below(2)])),
         (3, _) => gives("n").map(|from| expr(&format!("steps.{from}.outputs.n > 1"))),
         _ => None,
     };

@@ -139,80 +139,44 @@ impl World {
     ) -> Result<(), Broken> {
         let stop = self.engine(at).units[number].stop;
         let process = is_process(&step_of(&self.runs[at].plan, &attempt.place).work);
-        let found = self.runs[at]
-            .processes
-            .get(attempt)
-            .filter(|_| again)
-            .cloned();
-        let alive = found
-            .as_ref()
-            .is_some_and(|found| found.state == Life::Alive);
-        let answer = match (found, stop) {
-            (
-                Some(Process {
-                    state: Life::Ended(exit),
-                    fate,
-                    ..
-                }),
-                _,
-            ) => Some(Fate { exit, ..fate }),
-            (
-                Some(Process {
-                    state: Life::Lost, ..
-                }),
-                _,
-            ) => Some(lost()),
-            (Some(_), true) => Some(Fate {
-                exit: Exit::Cancelled,
-                ..lost()
-            }),
-            (Some(_), false) if !self.adopts => Some(lost()),
-            (None, true) => Some(Fate {
-                exit: Exit::Cancelled,
-                ..lost()
-            }),
-            (None, false) if again && process && !self.adopts => Some(lost()),
+        let found = self.runs[at].processes.get(attempt).filter(|_| again);
+        let alive = found.is_some_and(|found| found.state == Life::Alive);
+        let unknown = again && process && !self.adopts;
+        let answer = match (found.cloned(), stop) {
+            (Some(found), _) if found.state != Life::Alive => Some(found.left()),
+            (_, true) => Some(lost(Exit::Cancelled)),
+            (_, false) if unknown => Some(lost(Exit::Interrupted)),
             _ => None,
         };
-        if alive && answer.is_some() {
-            self.kill_process(at, attempt);
-        }
         if let Some(fate) = answer {
-            if fate.exit == Exit::Interrupted {
-                self.runs[at].steady = false;
+            if alive {
+                self.kill_process(at, attempt);
             }
+            self.runs[at].steady &= fate.exit != Exit::Interrupted;
             self.engine(at).units.remove(number);
             return self.feed(at, i64::MIN, ended(attempt.clone(), fate));
         }
-        let kind = match (again, alive) {
-            (false, _) => "started",
-            (true, true) => "adopted",
-            (true, false) => "started by a watch",
-        };
-        self.coverage.count("work", kind);
-        self.look(
-            at,
-            Seen::Begins {
-                place: &attempt.place,
-                process: process && !alive,
-            },
-        )?;
+        let place = &attempt.place;
+        let process = process && !alive;
+        self.look(at, Seen::Begins { place, process })?;
+        self.coverage.count("work", kind(again, alive));
+        self.say(|| format!("run {at}:   {attempt} is {}", kind(again, alive)));
         if !alive {
-            let step = step_of(&self.runs[at].plan, &attempt.place);
-            let fate = self.fates.work(at, attempt, step);
-            let ends = self.now + fate.millis;
-            let process = Process {
-                state: Life::Alive,
-                fate,
-                ends,
-            };
-            self.runs[at].processes.insert(attempt.clone(), process);
+            self.spawn(at, attempt);
         }
         let ends = self.runs[at].processes[attempt].ends;
         let unit = &mut self.engine(at).units[number];
         (unit.begun, unit.due) = (true, ends);
-        self.say(|| format!("run {at}:   {attempt} is {kind}"));
         Ok(())
+    }
+
+    /// Lets a process begin, or what is none.
+    fn spawn(&mut self, at: usize, attempt: &Attempt) {
+        let step = step_of(&self.runs[at].plan, &attempt.place);
+        let fate = self.fates.work(at, attempt, step);
+        let (state, ends) = (Life::Alive, self.now + fate.millis);
+        let process = Process { state, fate, ends };
+        self.runs[at].processes.insert(attempt.clone(), process);
     }
 
     /// Ends the work of an attempt.
@@ -265,13 +229,32 @@ pub fn is_process(work: &Work) -> bool {
     !matches!(work, Work::Uses(_) | Work::Wait(Wait::File(_)))
 }
 
-/// How work ends of which nothing is known.
-fn lost() -> Fate {
+/// How work ends that gives nothing.
+fn lost(exit: Exit) -> Fate {
     Fate {
-        exit: Exit::Interrupted,
+        exit,
         outputs: Object::new(),
         standing: None,
         millis: 0,
+    }
+}
+
+/// How work comes to be under way.
+fn kind(again: bool, alive: bool) -> &'static str {
+    match (again, alive) {
+        (false, _) => "started",
+        (true, true) => "adopted",
+        (true, false) => "started by a watch",
+    }
+}
+
+impl Process {
+    /// What is known of a process that is gone.
+    fn left(self) -> Fate {
+        match self.state {
+            Life::Ended(exit) => Fate { exit, ..self.fate },
+            Life::Alive | Life::Lost => lost(Exit::Interrupted),
+        }
     }
 }
 

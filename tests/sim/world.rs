@@ -179,7 +179,7 @@ impl World {
                 .iter()
                 .map(|run| super::shrink::outline(&run.plan))
                 .collect();
-            plans.into_iter().for_each(|plan| self.trace.push(plan));
+            self.trace.extend(plans);
         }
         for _ in 0..MOST_ACTS {
             if self.runs.iter().all(|run| run.over) {

@@ -3,8 +3,8 @@ use std::process::Command;
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-use super::super::fixture::{NOW, first, new_run, open, run_ended, run_id, story};
-use super::super::{Retention, RunFilter, Store, StoreError, verify_chain};
+use super::super::fixture::{NOW, first, new_run, next, open, run_ended, run_id, started, story};
+use super::super::{Batch, Retention, RunFilter, Store, StoreError, verify_chain};
 
 const FOLDER: &str = "WF_TEST_FULL";
 
@@ -66,4 +66,23 @@ fn whole(store: &Store, dir: &Path, runs: usize) {
     assert_eq!(reader.damage(), Ok(None));
     let folders = std::fs::read_dir(dir.join("runs")).unwrap().count();
     assert_eq!(folders, runs.min(5).min(if runs == 1 { 0 } else { 5 }));
+}
+
+#[test]
+fn nothing_is_written_behind_what_could_not_be() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = open(dir.path());
+    let run = run_id(1);
+    let after = |number, batch| Batch {
+        after: Some(number),
+        ..batch
+    };
+    let append = |batch| store.append(batch).wait();
+    append(after(0, first(&run, new_run("report"), vec![]))).unwrap();
+    append(after(0, next(&run, vec![started("fetch")]))).unwrap();
+    // The batch that these two events follow never arrived.
+    let refused = append(after(2, next(&run, vec![started("send")])));
+    assert_eq!(refused.unwrap_err(), StoreError::Gap(run.clone()));
+    append(after(1, next(&run, vec![started("send")]))).unwrap();
+    assert_eq!(store.reader().unwrap().events(&run, 0).unwrap().len(), 2);
 }

@@ -78,7 +78,7 @@ pub const LAWS: &[Law] = &[
     },
     Law {
         name: "limits",
-        says: "The limits on a run and on the wait for a turn count from when these began, however often the run is resumed.",
+        says: "The limits on a run, on an attempt and on the wait for a turn count from when these began, however often the run is resumed.",
         holds: times::limits,
     },
     Law {

@@ -53,9 +53,9 @@ fn lasting(machine: &Machine) -> Value {
         .and_then(Value::as_array)
         .cloned()
         .unwrap_or_default();
-    VOLATILE
-        .iter()
-        .for_each(|field| drop(fields.remove(*field)));
+    for field in VOLATILE {
+        fields.remove(field);
+    }
     let looks = |pair: &Value| pair[1]["doing"] == "Looking";
     let live: Vec<Value> = live.into_iter().filter(|pair| !looks(pair)).collect();
     fields.insert("live".into(), Value::Array(live));

@@ -64,9 +64,12 @@ pub fn limits(look: &Look<'_>) -> Result<(), String> {
                 ready.zip(limit).map(|(ready, limit)| ready.after(limit)),
             )
         }
+        Seen::Act(Effect::Watch { attempt, since, .. }) if !known.is_over(&attempt.place) => {
+            (since, known.book(&attempt.place).since)
+        }
         _ => return Ok(()),
     };
     ensure(wanted == Some(*at), || {
-        format!("a limit ends at {at}, and should at {wanted:?}")
+        format!("a limit counts with {at}, and should with {wanted:?}")
     })
 }

@@ -36,13 +36,13 @@ if command -v snakemake >/dev/null; then
   cat > Snakefile <<'RULE'
 rule write:
     output: "written.txt"
-    shell: 'for line in $(seq 20); do echo "$$ $line" >> {output}; sleep 0.5; done'
+    shell: 'for line in $(seq 20); do echo "$$ $line" >> {output}; sleep 0.3; done'
 RULE
-  snakemake --cores 1 --quiet all written.txt >/dev/null 2>&1 &
+  snakemake written.txt --cores 1 --quiet all >/dev/null 2>&1 &
   begun written.txt
   kill -9 $! && { wait $! 2>/dev/null || true; }
-  snakemake --cores 1 --quiet all --unlock written.txt >/dev/null 2>&1 || true
-  snakemake --cores 1 --quiet all --rerun-incomplete written.txt >/dev/null 2>&1 || true
+  snakemake written.txt --cores 1 --quiet all --unlock >/dev/null 2>&1 || true
+  snakemake written.txt --cores 1 --quiet all --rerun-incomplete >/dev/null 2>&1 || true
   writers written.txt
 else
   echo "snakemake is not installed, so its scene is left out"

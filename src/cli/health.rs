@@ -4,6 +4,7 @@ use rustix::fs::{Access, access, statvfs};
 use serde::Serialize;
 
 use super::{Ui, relative};
+use crate::exec::keeper;
 use crate::name::RunId;
 use crate::report::size;
 use crate::store::{Folder, Lease, Reader, RunFilter, RunRow, RunState, StoreError, verify_chain};
@@ -53,6 +54,7 @@ pub fn of_state(ui: &Ui) -> Vec<Finding> {
     if let Ok(reader) = Reader::open(&dir) {
         findings.extend(owned(&reader));
         findings.extend(interrupted(&reader));
+        findings.extend(unattended(&reader, &Folder::new(&dir)));
         findings.extend(stale(&reader));
     }
     findings
@@ -141,6 +143,24 @@ fn interrupted(reader: &Reader) -> Option<Finding> {
         dead.join(", ")
     );
     (!dead.is_empty()).then(|| Finding::new("interrupted", Health::Weak, found))
+}
+
+/// The work that goes on though the engine that asked for it is gone.
+fn unattended(reader: &Reader, state: &Folder) -> Option<Finding> {
+    let dir = state.keepers();
+    let attended = reader.living().unwrap_or_default();
+    let alone = |keeper: &String| attended.iter().all(|(_, lease)| lease.keeper != *keeper);
+    let tasks = keeper::keepers(&dir).into_iter().filter(alone);
+    let tasks = tasks.flat_map(|keeper| keeper::at_work(&dir, &keeper));
+    let named: Vec<String> = tasks
+        .take(NAMED)
+        .map(|task| format!("{} of run {}", task.attempt, task.run.short()))
+        .collect();
+    let found = format!(
+        "{} · without an engine; `wf resume` takes it over, `wf cancel` ends it",
+        named.join(", ")
+    );
+    (!named.is_empty()).then(|| Finding::new("at work", Health::Weak, found))
 }
 
 /// The locks that the dead hold.

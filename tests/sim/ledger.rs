@@ -9,7 +9,10 @@ use wf::time::Moment;
 
 /// What is known about a run.
 #[derive(Clone, Debug, Default)]
-#[expect(clippy::struct_excessive_bools, reason = "what is noted are facts of their own")]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "what is noted are facts of their own"
+)]
 pub struct Ledger {
     pub places: BTreeMap<Place, Book>,
     /// How many items a repeated step has.

@@ -1,6 +1,8 @@
+use std::fs::DirBuilder;
 use std::io::{self, Read as _, Write as _};
 use std::net::Shutdown;
 use std::os::fd::OwnedFd;
+use std::os::unix::fs::DirBuilderExt as _;
 use std::os::unix::net::{UnixListener, UnixStream as StdStream};
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
@@ -65,7 +67,8 @@ impl Keeper {
             program: (program, args),
             env,
         } = start;
-        std::fs::create_dir_all(dir)?;
+        // Whoever may connect may ask for any process.
+        DirBuilder::new().recursive(true).mode(0o700).create(dir)?;
         let socket = journal::socket(dir, &id);
         let listener = call::at(&socket, |path| UnixListener::bind(path))?;
         let (presence, other) = StdStream::pair()?;

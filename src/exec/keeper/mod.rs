@@ -28,5 +28,5 @@ mod serve;
 pub use client::{Keeper, Lost, Start};
 pub use journal::{Entry, Journal, Note, read as read_journal};
 pub use message::Task;
-pub use recall::{Past, Recall, conclude, keepers, outlast, recall};
+pub use recall::{Past, Recall, at_work, conclude, keepers, outlast, recall};
 pub use serve::serve;

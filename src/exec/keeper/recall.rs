@@ -1,6 +1,7 @@
 //! What became of an attempt that an earlier engine asked some keeper for.
 
 use std::fs;
+use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -152,6 +153,20 @@ fn journals(dir: &Path) -> Vec<(String, PathBuf)> {
         .collect();
     found.sort();
     found
+}
+
+/// What a keeper has under way, if it lives.
+pub fn at_work(dir: &Path, keeper: &str) -> Vec<Task> {
+    let lives = call::at(&journal::socket(dir, keeper), |path| {
+        UnixStream::connect(path)
+    })
+    .is_ok();
+    let open = journal::open(&journal::path(dir, keeper)).unwrap_or_default();
+    if lives {
+        open.into_iter().collect()
+    } else {
+        Vec::new()
+    }
 }
 
 /// The keepers that left something in a folder.

@@ -132,6 +132,7 @@ impl Secrets {
     }
 
     /// Shares what is known with others.
+    #[must_use]
     pub fn with(self, everybodys: Everybodys) -> Self {
         Self { everybodys, ..self }
     }

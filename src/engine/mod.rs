@@ -8,6 +8,7 @@
 //! **Invariant:** an effect is carried out only after the events of its turn are durable.
 //! **Invariant:** no task outlives the dispatcher that made it.
 
+mod artifacts;
 mod begin;
 mod cache;
 mod dispatch;

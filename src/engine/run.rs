@@ -59,7 +59,8 @@ impl Ongoing {
         let dir = session.store.folder().create_run(&this.id)?;
         let declared = plan.parts().secrets.clone();
         let (host, root) = (Arc::clone(&session.host), session.root.clone());
-        let secrets = Secrets::new(declared, host, root, session.hands.clone());
+        let secrets =
+            Secrets::new(declared, host, root, session.hands.clone()).with(session.secrets.clone());
         let mask = Mutex::new((0, Mask::default()));
         let keys = Mutex::default();
         Ok(Arc::new(Self {

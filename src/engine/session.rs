@@ -1,6 +1,7 @@
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
+use crate::exec::secret::Everybodys;
 use crate::exec::{Hands, Host, http};
 use crate::machine::{OtherLogic, Outcome, Standing, Tally};
 use crate::model::{Object, Plan};
@@ -31,6 +32,7 @@ pub struct Session {
     /// Follows the runs.
     pub observer: Mutex<Box<dyn Observer + Send>>,
     pub(super) client: http::Client,
+    pub(super) secrets: Everybodys,
     pub(super) locks: Locks,
 }
 
@@ -122,6 +124,7 @@ impl Session {
         let passed = crate::exec::environment::passed(&ground.host, &ground.pass);
         Arc::new(Self {
             client: http::Client::new(&passed),
+            secrets: Everybodys::default(),
             locks: Locks::default(),
             store: ground.store,
             clock: ground.clock,

@@ -12,9 +12,9 @@ use crate::exec::environment::{self, Parts};
 use crate::exec::keeper::{self, Lost, Past, Recall, recall};
 use crate::exec::process::Command;
 use crate::exec::{
-    OnOutput, Stop, Unable, attempt, check as probe, files, http, log, outputs, shell, wait,
+    OnOutput, Stop, Unable, attempt, check as probe, http, log, outputs, shell, wait,
 };
-use crate::machine::{Artifact, Attempt, Ended, Exit, Happening, Item, Place, Ruling, Verdict};
+use crate::machine::{Attempt, Ended, Exit, Happening, Item, Place, Ruling, Verdict};
 use crate::model::{Http, Object, Step, Wait, Work};
 use crate::name::EnvName;
 use crate::time::Moment;
@@ -22,7 +22,7 @@ use crate::time::Moment;
 use super::dispatch::Report;
 use super::run::Ongoing;
 use super::scope::{Known, secrets_read};
-use super::{Stream, nested};
+use super::{Stream, artifacts, nested};
 
 /// The work of one attempt.
 pub(super) struct Task {
@@ -63,7 +63,7 @@ impl Task {
             }
         };
         if ended.exit.is_success() && !step.artifacts.is_empty() {
-            match artifacts(&run, step).await {
+            match artifacts::put_away(&run, step).await {
                 Ok(found) => ended.artifacts = found,
                 Err(unable) => ended.exit = unable.into(),
             }
@@ -318,24 +318,6 @@ pub(super) fn step_of<'a>(run: &'a Ongoing, place: &Place) -> &'a Step {
     let ix = run.plan.find(place.step.as_str());
     run.plan
         .step(ix.expect("the machine names only steps of its plan"))
-}
-
-/// Puts the files away that a step leaves.
-async fn artifacts(run: &Arc<Ongoing>, step: &Step) -> Result<Vec<Artifact>, Unable> {
-    let (run, globs) = (Arc::clone(run), step.artifacts.clone());
-    let mask = run.mask().await;
-    let collect = move || {
-        let blobs = run.session.store.blobs();
-        files::artifacts(&run.session.root, &globs, &mask, |path| {
-            blobs.put_file(path)
-        })
-    };
-    match tokio::task::spawn_blocking(collect).await {
-        Ok(found) => found,
-        Err(_) => Err(Unable::environmental(
-            "the artifacts could not be collected",
-        )),
-    }
 }
 
 /// Runs the checks of an attempt, or the plan's own, one after the other; all of them.

@@ -1,11 +1,11 @@
 //! Secrets: read when first needed, once a run, and never shown.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::io::{self, Read as _};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
 use rustix::fs::OFlags;
@@ -30,8 +30,13 @@ const LONGEST: usize = 64 * 1024;
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// A value that must not be seen.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Hidden(Arc<str>);
+
+/// Every value that any run of this program knows: a run may meet the secrets of another, that
+/// of which it is a part above all.
+#[derive(Clone, Debug, Default)]
+pub struct Everybodys(Arc<std::sync::Mutex<BTreeSet<Hidden>>>);
 
 /// Why a secret has no value. Names the secret, never its value.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -49,6 +54,7 @@ pub struct Secrets {
     host: Arc<Host>,
     root: PathBuf,
     hands: Hands,
+    everybodys: Everybodys,
     /// What is read; held while one is read, so that none is read twice.
     known: Mutex<Known>,
 }
@@ -120,8 +126,15 @@ impl Secrets {
             host,
             root,
             hands,
+            everybodys: Everybodys::default(),
             known: Mutex::default(),
         }
+    }
+
+    /// Shares what is known with others.
+    #[must_use]
+    pub fn with(self, everybodys: Everybodys) -> Self {
+        Self { everybodys, ..self }
     }
 
     /// A secret's value, read if it was not read before.
@@ -138,19 +151,21 @@ impl Secrets {
         Ok(value)
     }
 
-    /// What a mask must hide: every value read so far, and from the beginning what variables and
-    /// files hold. To ask a program or a keyring for what nobody needs yet could disturb somebody.
+    /// What a mask must hide: every value read so far, here or in another run of the program, and
+    /// from the beginning what variables and files hold. To ask a program or a keyring for what
+    /// nobody needs yet could disturb somebody.
     pub async fn known(&self) -> Vec<Hidden> {
         let mut known = self.known.lock().await;
         let early = known.early.get_or_insert_with(|| self.early()).clone();
         let masked = self.declared.iter().filter(|secret| secret.masked);
         let read = masked.filter_map(|secret| known.values.get(&secret.name).cloned());
-        let all: BTreeMap<_, _> = early
-            .into_iter()
-            .chain(read)
-            .map(|value| (value.0.clone(), value))
-            .collect();
-        all.into_values().collect()
+        let mut all = self
+            .everybodys
+            .0
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        all.extend(early.into_iter().chain(read));
+        all.iter().cloned().collect()
     }
 
     /// What can be known without asking anybody. It may still change before it is needed.

@@ -43,6 +43,8 @@ pub struct Job {
 pub struct Ties {
     /// What all that it starts bears in its environment.
     pub mark: String,
+    /// What hides the job's secrets.
+    pub mask: Mask,
     /// For the times in its log.
     pub clock: Arc<dyn Clock>,
     /// Whether it is told to end.
@@ -67,6 +69,13 @@ pub struct Gone {
     pub logged: u64,
 }
 
+impl Job {
+    /// What hides the job's secrets; made anew, which takes a while where there are many.
+    pub(super) fn mask(&self) -> Mask {
+        Mask::new(self.secrets.iter().map(Hidden::expose))
+    }
+}
+
 impl Gone {
     /// Work that could not begin, or of which nobody knows how it ended.
     pub fn without(exit: impl Into<Exit>) -> Self {
@@ -80,7 +89,7 @@ impl Gone {
 
 /// Runs a process to its end, or ends it.
 pub async fn run(job: Job, ties: Ties) -> Gone {
-    let mask = Mask::new(job.secrets.iter().map(Hidden::expose));
+    let mask = ties.mask;
     let target = log::Target {
         path: job.log,
         limit: job.limit,

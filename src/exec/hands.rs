@@ -57,6 +57,7 @@ impl Hands {
             Self::Own => {
                 let ties = Ties {
                     mark: own_mark(),
+                    mask: job.mask(),
                     clock: Arc::new(SystemClock),
                     stop,
                     on_output,

@@ -44,6 +44,7 @@ pub(super) async fn run(
 ) -> Gone {
     let ties = Ties {
         mark: job.command.cwd.display().to_string(),
+        mask: job.mask(),
         clock: Arc::new(SystemClock),
         stop,
         on_output,

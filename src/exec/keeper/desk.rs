@@ -8,8 +8,10 @@ use super::journal::{Journal, Note};
 use super::message::{Answer, Task};
 use crate::exec::attempt::{self, Gone, Job, Ties};
 use crate::exec::log::Stream;
+use crate::exec::secret::Hidden;
 use crate::exec::{OnOutput, Stop, Unable};
 use crate::machine::Exit;
+use crate::mask::Mask;
 use crate::name::RunId;
 use crate::time::Clock;
 
@@ -29,6 +31,8 @@ struct State {
     live: BTreeMap<Task, Live>,
     sealed: BTreeSet<RunId>,
     marks: u64,
+    /// The last mask that was made, and of what: attempts of a run have the same secrets.
+    mask: (Vec<Hidden>, Mask),
     attended: bool,
     began: bool,
     killed: bool,
@@ -76,6 +80,7 @@ impl Desk {
             live: BTreeMap::new(),
             sealed: BTreeSet::new(),
             marks: 0,
+            mask: (Vec::new(), Mask::default()),
             attended: true,
             began: false,
             killed: false,
@@ -117,8 +122,12 @@ impl Desk {
         };
         let following = live.follow(shows);
         state.live.insert(task.clone(), live);
+        if state.mask.0 != job.secrets {
+            state.mask = (job.secrets.clone(), job.mask());
+        }
         let ties = Ties {
             mark,
+            mask: state.mask.1.clone(),
             clock: Arc::clone(&self.clock),
             stop: heard,
             on_output: Some(shown(&followers)),

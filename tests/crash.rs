@@ -100,7 +100,7 @@ fn what_nobody_saw_end_is_said_to_be_interrupted() {
 }
 
 /// The processes that run in a sandbox.
-fn lines_of_ps(sandbox: &Sandbox) -> Vec<String> {
+pub fn lines_of_ps(sandbox: &Sandbox) -> Vec<String> {
     let processes = std::fs::read_dir("/proc").unwrap().flatten();
     let here = processes.filter(|process| {
         std::fs::read_link(process.path().join("cwd")).is_ok_and(|cwd| cwd == sandbox.path())

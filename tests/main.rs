@@ -18,6 +18,7 @@ mod leaks;
 mod leases;
 mod logs;
 mod machine;
+mod processes;
 mod schemas;
 mod secrets;
 mod sim;

@@ -70,17 +70,23 @@ async fn keep(desk: &Arc<Desk>) -> io::Result<bool> {
     let (to, mut accepted) = mpsc::unbounded_channel();
     let mut attempts = JoinSet::new();
     let mut connections = JoinSet::new();
-    let (mut present, mut settled) = (true, false);
+    let (mut present, mut settled, mut given_up) = (true, false, false);
     let mut word = [0];
     let mut deaths = signal(SignalKind::child())?;
     let mut look_again = false;
     while present
         || !attempts.is_empty()
-        || !(settled || desk.is_concluded()) && tree::has_children()
+        || !(settled || given_up || desk.is_concluded()) && tree::has_children()
     {
         tokio::select! {
             connection = listener.accept() => {
-                connections.spawn(attend(Arc::clone(desk), connection?.0, to.clone()));
+                match connection {
+                    Ok((connection, _)) => {
+                        connections.spawn(attend(Arc::clone(desk), connection, to.clone()));
+                    }
+                    // Too many files are open: some will be closed.
+                    Err(_) => tokio::time::sleep(SOON).await,
+                }
             }
             Some(accepted) = accepted.recv() => {
                 if let Some(accepted) = accepted {
@@ -94,7 +100,10 @@ async fn keep(desk: &Arc<Desk>) -> io::Result<bool> {
             Some(_) = connections.join_next() => {}
             read = presence.read(&mut word), if present => match (read, word) {
                 (Ok(1..), [FAREWELL]) => settled = true,
-                (Ok(1..), [KILL]) => desk.kill(),
+                (Ok(1..), [KILL]) => {
+                    given_up = true;
+                    desk.kill();
+                }
                 _ => {
                     present = false;
                     desk.left_alone();

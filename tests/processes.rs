@@ -1,0 +1,73 @@
+//! What steps start is found and ended, whatever it does to be forgotten.
+
+use crate::crash::lines_of_ps;
+use crate::support::{Sandbox, until};
+
+/// A daemon in a session of its own, without parents and without an environment.
+const DAEMON: &str =
+    "env -i setsid sh -c 'env -i setsid sleep 1000 > /dev/null 2>&1 &' > /dev/null 2>&1";
+
+fn plan(steps: &str) -> Sandbox {
+    let sandbox = Sandbox::new();
+    sandbox.file(
+        "plan.md",
+        format!("---\nkind: plan\nid: plan\nsteps:\n{steps}---\n"),
+    );
+    sandbox
+}
+
+fn nothing_runs(sandbox: &Sandbox) {
+    let left = lines_of_ps(sandbox);
+    assert!(left.is_empty(), "{left:?}");
+}
+
+#[test]
+fn a_timeout_takes_a_daemon_along() {
+    let steps = format!("  - id: a\n    timeout: 1s\n    run: |\n      {DAEMON}\n      sleep 60\n");
+    let sandbox = plan(&steps);
+    sandbox.wf(&["run", "plan.md"]).exits(1).says("timed out");
+    nothing_runs(&sandbox);
+}
+
+#[test]
+fn a_service_serves_later_steps_and_ends_with_the_run() {
+    let steps = format!(
+        "  - id: serve\n    run: |\n      {DAEMON}\n\
+         \x20 - id: use\n    depends_on: [serve]\n    run: pgrep -f 'sleep 1000' | while read pid; do readlink /proc/$pid/cwd; done | grep -qx \"$PWD\"\n"
+    );
+    let sandbox = plan(&steps);
+    sandbox.wf(&["run", "plan.md"]).exits(0);
+    nothing_runs(&sandbox);
+}
+
+#[test]
+fn a_service_outlives_a_dead_engine_until_the_run_ends() {
+    let steps = format!(
+        "  - id: serve\n    run: |\n      {DAEMON}\n      touch served\n\
+         \x20 - id: use\n    depends_on: [serve]\n    run: until test -e go; do sleep 0.01; done\n"
+    );
+    let sandbox = plan(&steps);
+    let mut engine = sandbox.start(&["run", "plan.md"]);
+    until("the service is there", || sandbox.at("served").exists());
+    engine.kill().unwrap();
+    engine.wait().unwrap();
+    let serving = || {
+        lines_of_ps(&sandbox)
+            .iter()
+            .any(|line| line.contains("1000"))
+    };
+    assert!(serving());
+    sandbox.file("go", "");
+    sandbox.wf(&["resume", "--last"]).exits(0);
+    assert!(!serving());
+    nothing_runs(&sandbox);
+}
+
+#[test]
+fn a_keeper_takes_orders_from_its_owner_alone() {
+    let sandbox = plan("  - {id: a, run: \"ls -ld .wf/keepers\"}\n");
+    sandbox
+        .wf(&["run", "-v", "plan.md"])
+        .exits(0)
+        .says("drwx------");
+}

@@ -5,16 +5,17 @@
 
 use std::collections::BTreeMap;
 use std::io;
+use std::os::fd::OwnedFd;
 use std::os::unix::process::ExitStatusExt as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitStatus;
 use std::time::Duration;
 
 use rustix::fs::Access;
-use rustix::process::{Pid, Signal, WaitOptions};
+use rustix::process::{Pid, PidfdFlags, Signal, WaitOptions};
 use serde::{Deserialize, Serialize};
+use tokio::io::unix::AsyncFd;
 use tokio::net::unix::pipe;
-use tokio::signal::unix::{SignalKind, signal};
 
 use super::spawn::{self, Image, Started};
 use super::tree::{self, Root};
@@ -48,7 +49,8 @@ pub struct Process {
     pub(super) err: Option<pipe::Receiver>,
     pid: Pid,
     root: Root,
-    ends: tokio::signal::unix::Signal,
+    /// Can be read from when it has ended.
+    ends: AsyncFd<OwnedFd>,
     status: Option<ExitStatus>,
     ended: bool,
 }
@@ -76,9 +78,10 @@ pub fn spawn(command: &Command, mark: &str) -> Result<Process, Unable> {
         env: &env,
         cwd: &cwd,
     };
-    // Listened to first: the process may end before anybody asks.
-    let ends = signal(SignalKind::child()).map_err(|error| unusable(&error))?;
     let started = spawned(&image).map_err(|error| refused(&error, command, &program))?;
+    let ends = rustix::process::pidfd_open(started.pid, PidfdFlags::NONBLOCK);
+    let ends = ends.map_err(io::Error::from).and_then(watched);
+    let ends = ends.map_err(|error| unusable(&error))?;
     let root = Root::new(started.pid, mark);
     let pipe = |end| pipe::Receiver::from_owned_fd(end).map_err(|error| unusable(&error));
     let mut process = Process {
@@ -125,6 +128,14 @@ fn spawned(image: &Image<'_>) -> io::Result<Started> {
         }
     }
     spawn::spawn(image)
+}
+
+#[expect(
+    deprecated,
+    reason = "its replacement is unsafe; the descriptor is owned, and is never another"
+)]
+fn watched(process: OwnedFd) -> io::Result<AsyncFd<OwnedFd>> {
+    AsyncFd::new(process)
 }
 
 fn unusable(error: &io::Error) -> Unable {
@@ -187,8 +198,8 @@ impl Process {
             if let Some((_, status)) = asked {
                 self.root.ended();
                 self.status = Some(ExitStatus::from_raw(status.as_raw()));
-            } else if self.ends.recv().await.is_none() {
-                return Err(io::Error::other("the runtime ended"));
+            } else {
+                self.ends.readable().await?.clear_ready();
             }
         }
     }

@@ -155,9 +155,9 @@ pub fn end_the_rest(grace: Duration) {
     kill_all(descendants, Signal::KILL);
 }
 
-/// Asks for the ends of those that came to this process. Says whether somebody else has to ask
-/// about another one first.
-pub fn reap_adopted() -> bool {
+/// Asks for the ends of those that came to this process, as far as nobody else has to ask about
+/// another one first.
+pub fn reap_adopted() {
     use nix::sys::wait::{Id, WaitPidFlag, WaitStatus, waitid};
     let look = WaitPidFlag::WEXITED | WaitPidFlag::WNOHANG | WaitPidFlag::WNOWAIT;
     loop {
@@ -166,10 +166,10 @@ pub fn reap_adopted() -> bool {
             .as_ref()
             .and_then(WaitStatus::pid);
         let Some(dead) = dead.map(nix::unistd::Pid::as_raw) else {
-            return false;
+            return;
         };
         if roots(|roots| roots.contains_key(&dead)) {
-            return true;
+            return;
         }
         let _ = rustix::process::waitpid(Pid::from_raw(dead), WaitOptions::NOHANG);
     }

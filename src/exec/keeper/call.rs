@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{Mode, OFlags};
 use tokio::io::AsyncReadExt as _;
 use tokio::net::UnixStream;
+use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::sync::watch;
 
 use super::frame::{Frame, Frames, send};
@@ -22,41 +23,75 @@ pub(super) struct Called {
     pub(super) err: Vec<u8>,
 }
 
-/// Asks the keeper at a socket. An error means that there is none, or that it died.
-pub(super) async fn call(
-    socket: &Path,
-    ask: &Ask,
-    mut stop: watch::Receiver<Stop>,
-    mut on_output: Option<OnOutput>,
-) -> io::Result<Called> {
-    let connection = at(socket, |path| std::os::unix::net::UnixStream::connect(path))?;
-    connection.set_nonblocking(true)?;
-    let (from, mut to) = UnixStream::from_std(connection)?.into_split();
-    let mut from = Frames::new(from);
-    send(&mut to, &Frame::word(ask)?).await?;
-    let already = *stop.borrow_and_update();
-    if already != Stop::No {
-        send(&mut to, &Frame::word(&Told(already))?).await?;
+/// A connection to a keeper, for one question after the other.
+pub(super) struct Line {
+    from: Frames<OwnedReadHalf>,
+    to: OwnedWriteHalf,
+    /// Whether it can be used again: whoever told an attempt to end may have come too late, and
+    /// the word is still on its way.
+    pub(super) is_clean: bool,
+}
+
+impl Line {
+    /// Connects to the keeper at a socket. An error means that there is none.
+    pub(super) fn open(socket: &Path) -> io::Result<Self> {
+        let connection = at(socket, |path| std::os::unix::net::UnixStream::connect(path))?;
+        connection.set_nonblocking(true)?;
+        let (from, to) = UnixStream::from_std(connection)?.into_split();
+        Ok(Self {
+            from: Frames::new(from),
+            to,
+            is_clean: true,
+        })
     }
-    let (mut out, mut err) = (Vec::new(), Vec::new());
-    loop {
-        let frame = tokio::select! {
-            frame = from.next() => frame?.ok_or(io::ErrorKind::UnexpectedEof)?,
-            degree = told(&mut stop) => {
-                send(&mut to, &Frame::word(&Told(degree))?).await?;
-                continue;
-            }
-        };
-        match (frame, &mut on_output) {
-            (Frame::Output(stream, bytes), Some(show)) => show(stream, &bytes),
-            (Frame::Output(Stream::Out, bytes), None) => out.extend(bytes),
-            (Frame::Output(_, bytes), None) => err.extend(bytes),
-            (word @ Frame::Word(_), _) => {
-                let answer = word.read()?;
-                return Ok(Called { answer, out, err });
+
+    /// Asks something. An error means that the keeper died.
+    pub(super) async fn ask(
+        &mut self,
+        ask: &Ask,
+        mut stop: watch::Receiver<Stop>,
+        mut on_output: Option<OnOutput>,
+    ) -> io::Result<Called> {
+        send(&mut self.to, &Frame::word(ask)?).await?;
+        let already = *stop.borrow_and_update();
+        if already != Stop::No {
+            self.tell(already).await?;
+        }
+        let (mut out, mut err) = (Vec::new(), Vec::new());
+        loop {
+            let frame = tokio::select! {
+                frame = self.from.next() => frame?.ok_or(io::ErrorKind::UnexpectedEof)?,
+                degree = told(&mut stop) => {
+                    self.tell(degree).await?;
+                    continue;
+                }
+            };
+            match (frame, &mut on_output) {
+                (Frame::Output(stream, bytes), Some(show)) => show(stream, &bytes),
+                (Frame::Output(Stream::Out, bytes), None) => out.extend(bytes),
+                (Frame::Output(_, bytes), None) => err.extend(bytes),
+                (word @ Frame::Word(_), _) => {
+                    let answer = word.read()?;
+                    return Ok(Called { answer, out, err });
+                }
             }
         }
     }
+
+    async fn tell(&mut self, degree: Stop) -> io::Result<()> {
+        self.is_clean = false;
+        send(&mut self.to, &Frame::word(&Told(degree))?).await
+    }
+}
+
+/// Asks the keeper at a socket one thing. An error means that there is none, or that it died.
+pub(super) async fn call(
+    socket: &Path,
+    ask: &Ask,
+    stop: watch::Receiver<Stop>,
+    on_output: Option<OnOutput>,
+) -> io::Result<Called> {
+    Line::open(socket)?.ask(ask, stop, on_output).await
 }
 
 /// Asks the keeper at a socket to end, and waits until it has; says whether it has, or refused

@@ -8,11 +8,12 @@ use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use tokio::sync::watch;
 
-use super::call::{self, Called};
+use super::call::{self, Called, Line};
 use super::journal;
 use super::message::{Answer, Ask, Task};
 use super::recall::kill_the_rest;
@@ -26,15 +27,19 @@ pub(super) const FAREWELL: u8 = b'f';
 /// The word that ends everything.
 pub(super) const KILL: u8 = b'k';
 
+/// The answer that nothing is left.
+pub(super) const DONE: u8 = b'd';
+
 /// How long the end of what is left may take.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// The keeper of this engine.
-#[derive(Debug)]
 pub struct Keeper {
     id: String,
     socket: PathBuf,
     presence: StdStream,
+    /// Connections that nothing is asked on.
+    free: Mutex<Vec<Line>>,
     /// Whether it was found to be gone.
     lost: AtomicBool,
     /// Whether it was told how it ends.
@@ -57,6 +62,14 @@ pub struct Start<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the process that keeps the steps' processes died")]
 pub struct Lost;
+
+impl std::fmt::Debug for Keeper {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Keeper")
+            .field("id", &self.id)
+            .finish_non_exhaustive()
+    }
+}
 
 impl Keeper {
     /// Starts a keeper. It serves at once: what is asked for waits until it is ready.
@@ -93,6 +106,7 @@ impl Keeper {
             id,
             socket,
             presence,
+            free: Mutex::default(),
             lost: AtomicBool::new(false),
             ends: AtomicBool::new(false),
         })
@@ -112,12 +126,14 @@ impl Keeper {
     /// Everything that it did is recorded: it need not remember, and what steps left running is
     /// ended. Dropping it waits until that is so.
     pub fn settle(&self) {
+        self.free().clear();
         let _ = (&self.presence).write_all(&[FAREWELL]);
         self.ends.store(true, Ordering::Relaxed);
     }
 
     /// Ends all that it keeps, at once. Dropping it waits until that is so.
     pub fn kill(&self) {
+        self.free().clear();
         let _ = (&self.presence).write_all(&[KILL]);
         self.ends.store(true, Ordering::Relaxed);
     }
@@ -157,13 +173,36 @@ impl Keeper {
         }
     }
 
+    /// Asks on a connection that is free, or on a new one.
+    async fn asked(
+        &self,
+        ask: &Ask,
+        stop: watch::Receiver<Stop>,
+        on_output: Option<OnOutput>,
+    ) -> io::Result<Called> {
+        let free = self.free().pop();
+        let mut line = match free {
+            Some(line) => line,
+            None => Line::open(&self.socket)?,
+        };
+        let called = line.ask(ask, stop, on_output).await?;
+        if line.is_clean {
+            self.free().push(line);
+        }
+        Ok(called)
+    }
+
+    fn free(&self) -> MutexGuard<'_, Vec<Line>> {
+        self.free.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     async fn call(
         &self,
         ask: &Ask,
         stop: watch::Receiver<Stop>,
         on_output: Option<OnOutput>,
     ) -> Result<Called, Lost> {
-        let called = call::call(&self.socket, ask, stop, on_output).await;
+        let called = self.asked(ask, stop, on_output).await;
         called.map_err(|_| {
             // It died, so nobody else ends what it kept.
             self.lost.store(true, Ordering::Relaxed);

@@ -1,6 +1,6 @@
 //! The keeper's own loop.
 
-use std::io;
+use std::io::{self, Write as _};
 use std::os::fd::AsFd as _;
 use std::os::unix::net as std_unix;
 use std::path::Path;
@@ -10,11 +10,10 @@ use std::time::Duration;
 use tokio::io::AsyncReadExt as _;
 use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::net::{UnixListener, UnixStream};
-use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinSet;
 
-use super::client::{FAREWELL, KILL};
+use super::client::{DONE, FAREWELL, KILL};
 use super::desk::{Accepted, Desk, Following};
 use super::frame::{Frame, Frames, send};
 use super::journal::{self, Journal, Note};
@@ -25,8 +24,8 @@ use crate::exec::probe::{self, Probe};
 use crate::exec::{Stop, tree};
 use crate::time::Clock;
 
-/// When the dead are looked at again, if one of them is somebody else's to ask about.
-const SOON: Duration = Duration::from_millis(10);
+/// How often the dead are looked for that came to this process.
+const SOON: Duration = Duration::from_millis(20);
 
 /// How long what steps left running may take to end when it is asked to.
 const GRACE: Duration = Duration::from_secs(2);
@@ -53,12 +52,14 @@ pub fn serve(dir: &Path, id: &str, clock: Arc<dyn Clock>) -> io::Result<()> {
         .build()?;
     let desk = Desk::new(id.to_owned(), journal, clock);
     let settled = runtime.block_on(keep(&desk))?;
-    if let Some(group) = group {
-        group.leave();
-    }
     let _ = std::fs::remove_file(journal::socket(dir, id));
     if settled {
         let _ = std::fs::remove_file(journal::path(dir, id));
+    }
+    // The engine waits for this and no longer: to leave a group takes a while.
+    let _ = std_unix::UnixStream::from(io::stdout().as_fd().try_clone_to_owned()?).write(&[DONE]);
+    if let Some(group) = group {
+        group.leave();
     }
     Ok(())
 }
@@ -72,8 +73,6 @@ async fn keep(desk: &Arc<Desk>) -> io::Result<bool> {
     let mut connections = JoinSet::new();
     let (mut present, mut settled, mut given_up) = (true, false, false);
     let mut word = [0];
-    let mut deaths = signal(SignalKind::child())?;
-    let mut look_again = false;
     while present
         || !attempts.is_empty()
         || !(settled || given_up || desk.is_concluded()) && tree::has_children()
@@ -93,9 +92,8 @@ async fn keep(desk: &Arc<Desk>) -> io::Result<bool> {
                     attempts.spawn(Arc::clone(desk).work(accepted));
                 }
             }
-            // What a step left running must not be seen when it is dead.
-            _ = deaths.recv() => look_again = tree::reap_adopted(),
-            () = tokio::time::sleep(SOON), if look_again => look_again = tree::reap_adopted(),
+            // What a step left running must not be seen for long when it is dead.
+            () = tokio::time::sleep(SOON), if tree::has_children() => tree::reap_adopted(),
             Some(_) = attempts.join_next() => {}
             Some(_) = connections.join_next() => {}
             read = presence.read(&mut word), if present => match (read, word) {
@@ -138,34 +136,45 @@ async fn attend(
 ) -> io::Result<()> {
     let (from, mut to) = connection.into_split();
     let mut from = Frames::new(from);
-    let Some(first) = from.next().await? else {
-        return Ok(());
-    };
-    match first.read()? {
-        Ask::Run { task, job, show } => match desk.accept(task, *job, show) {
-            Ok((accepted, following)) => {
-                let _ = work.send(Some(accepted));
-                pass_on(following, &mut from, &mut to).await
-            }
-            Err(answer) => send(&mut to, &Frame::word(&answer)?).await,
-        },
-        Ask::Follow { task, show } => match desk.follow(&task, show) {
-            Some(following) => pass_on(following, &mut from, &mut to).await,
-            None => send(&mut to, &Frame::word(&Answer::Unknown)?).await,
-        },
-        Ask::Probe(probe) => examine(&desk, *probe, &mut from, &mut to).await,
-        Ask::Conclude => {
+    while let Some(asked) = from.next().await? {
+        let ask = asked.read()?;
+        if let Ask::Conclude = ask {
             if desk.is_attended() {
                 return send(&mut to, &Frame::word(&Answer::Unknown)?).await;
             }
-            let connection = from.into_inner().reunite(to).map_err(io::Error::other)?;
-            desk.conclude(connection);
+            desk.conclude(from.into_inner().reunite(to).map_err(io::Error::other)?);
             let _ = work.send(None);
-            Ok(())
+            return Ok(());
         }
+        answer(&desk, ask, (&mut from, &mut to), &work).await?;
+    }
+    Ok(())
+}
+
+/// Does one thing that is asked for.
+async fn answer(
+    desk: &Desk,
+    ask: Ask,
+    (from, to): (&mut Frames<OwnedReadHalf>, &mut OwnedWriteHalf),
+    work: &mpsc::UnboundedSender<Option<Accepted>>,
+) -> io::Result<()> {
+    match ask {
+        Ask::Run { task, job, show } => match desk.accept(task, *job, show) {
+            Ok((accepted, following)) => {
+                let _ = work.send(Some(accepted));
+                pass_on(following, from, to).await
+            }
+            Err(answer) => send(to, &Frame::word(&answer)?).await,
+        },
+        Ask::Follow { task, show } => match desk.follow(&task, show) {
+            Some(following) => pass_on(following, from, to).await,
+            None => send(to, &Frame::word(&Answer::Unknown)?).await,
+        },
+        Ask::Probe(probe) => examine(desk, *probe, from, to).await,
+        Ask::Conclude => Ok(()),
         Ask::Seal { run } => {
             desk.seal(run);
-            send(&mut to, &Frame::word(&Answer::Sealed)?).await
+            send(to, &Frame::word(&Answer::Sealed)?).await
         }
     }
 }

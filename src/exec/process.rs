@@ -1,7 +1,7 @@
 //! Starting, following and ending processes. The only place that starts one.
 //!
 //! Every process leads a session of its own, and signals go to all that it started: see
-//! [`tree`](super::tree).
+//! [`super::tree`].
 
 use std::collections::BTreeMap;
 use std::io;

@@ -5,7 +5,7 @@
 //! logs, ends them when they take too long, and notes in its *journal* what began and how it
 //! ended. If the engine dies, checks die with it, and the work goes on: a later engine finds the
 //! keeper by its socket, or its journal if it is gone too, and learns the end of the work as if
-//! nothing had happened. See [`recall`].
+//! nothing had happened. See [`recall()`].
 //!
 //! ```text
 //! engine ──one connection an attempt──▶ keeper ──▶ session of the attempt, and its tree

@@ -27,14 +27,8 @@ pub(super) struct Group(PathBuf);
 impl Group {
     /// Makes a group below the one of this process and enters it; `None` where that may not be.
     pub(super) fn enter(name: &str) -> Option<Self> {
-        let memberships = fs::read_to_string("/proc/self/cgroup").ok()?;
-        let parents = MOUNTS.iter().filter_map(|(controller, mount)| {
-            let path = membership(&memberships, controller)?;
-            let parent = Path::new(mount).join(path.trim_start_matches('/'));
-            parent.join("cgroup.procs").exists().then_some(parent)
-        });
-        parents.into_iter().find_map(|parent| {
-            let group = Self(parent.join(format!("wf-{name}")));
+        candidates(name).into_iter().find_map(|path| {
+            let group = Self(path);
             fs::create_dir(&group.0).ok()?;
             let entered = enter(&group.0);
             if entered.is_err() {
@@ -56,10 +50,27 @@ impl Group {
     }
 }
 
-/// Kills everything in a group that another process made, and removes it.
-pub(super) fn kill(group: &Path) {
-    tree::kill_all(|| inside(group), Signal::KILL);
-    let _ = fs::remove_dir(group);
+/// Kills everything in the group of a process that died, and removes it. Where it is, its journal
+/// says, if it lived to write it.
+pub(super) fn kill(name: &str, noted: Option<PathBuf>) {
+    let likely = candidates(name).into_iter().filter(|path| path.exists());
+    for group in noted.into_iter().chain(likely) {
+        tree::kill_all(|| inside(&group), Signal::KILL);
+        let _ = fs::remove_dir(&group);
+    }
+}
+
+/// Where a group could be made: below the groups of this process.
+fn candidates(name: &str) -> Vec<PathBuf> {
+    let memberships = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
+    let parents = MOUNTS.iter().filter_map(|(controller, mount)| {
+        let path = membership(&memberships, controller)?;
+        let parent = Path::new(mount).join(path.trim_start_matches('/'));
+        parent.join("cgroup.procs").exists().then_some(parent)
+    });
+    parents
+        .map(|parent| parent.join(format!("wf-{name}")))
+        .collect()
 }
 
 /// What lives in a group.

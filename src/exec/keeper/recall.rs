@@ -196,9 +196,7 @@ pub async fn conclude(dir: &Path, keeper: &str) {
 
 /// Kills what a keeper left that died.
 pub(super) fn kill_the_rest(keeper: &str, journal: &Path) {
-    if let Some(group) = journal::group(journal) {
-        contain::kill(&group);
-    }
+    contain::kill(keeper, journal::group(journal));
     tree::kill_marked(|mark| is_of(mark, keeper));
 }
 

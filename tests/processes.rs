@@ -71,3 +71,26 @@ fn a_keeper_takes_orders_from_its_owner_alone() {
         .exits(0)
         .says("drwx------");
 }
+
+#[test]
+fn the_second_interrupt_kills_at_once() {
+    let steps = "  - id: a\n    run: |\n      trap 'touch asked' TERM\n      touch on\n\
+                 \x20     while :; do sleep 0.05 || :; done\n";
+    let sandbox = plan(steps);
+    sandbox.file("wf.yaml", "policy: {grace: 10m}\n");
+    let engine = sandbox.start(&["run", "plan.md"]);
+    until("the step runs", || sandbox.at("on").exists());
+    let pid = rustix::process::Pid::from_raw(i32::try_from(engine.id()).unwrap()).unwrap();
+    let interrupt = || rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
+    interrupt();
+    until("the step is asked to end", || sandbox.at("asked").exists());
+    interrupt();
+    let output = engine.wait_with_output().unwrap();
+    assert_eq!(
+        output.status.code(),
+        Some(130),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    nothing_runs(&sandbox);
+}

@@ -7,8 +7,6 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use rustix::process::Signal;
-
 use super::tree::{self, Living};
 
 /// Where hierarchies are mounted: the only one of version 2, the one of version 2 beside those of
@@ -55,7 +53,7 @@ impl Group {
 pub(super) fn kill(name: &str, noted: Option<PathBuf>) {
     let likely = candidates(name).into_iter().filter(|path| path.exists());
     for group in noted.into_iter().chain(likely) {
-        tree::kill_all(|| inside(&group), Signal::KILL);
+        tree::kill_all(|| inside(&group));
         let _ = fs::remove_dir(&group);
     }
 }

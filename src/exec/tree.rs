@@ -42,8 +42,6 @@ pub(super) struct Root {
 pub struct Living {
     /// Its id.
     pub pid: i32,
-    /// Its name, as far as the system keeps it.
-    pub name: String,
     /// Whether it has ended and nobody has asked how.
     pub zombie: bool,
     parent: i32,
@@ -134,7 +132,7 @@ impl Living {
 /// Kills every process with a mark that is wanted.
 pub fn kill_marked(wanted: impl Fn(&str) -> bool) {
     let wanted = |one: &Living| mark_of(one.pid).is_some_and(|mark| wanted(&mark));
-    kill_all(|| those(&wanted), Signal::KILL);
+    kill_all(|| those(&wanted));
 }
 
 /// Ends everything that came to this process: asks it to, and kills what has not ended in time.
@@ -152,7 +150,7 @@ pub fn end_the_rest(grace: Duration) {
         }
         std::thread::sleep(PAUSE);
     }
-    kill_all(descendants, Signal::KILL);
+    kill_all(descendants);
 }
 
 /// Asks for the ends of those that came to this process, as far as nobody else has to ask about
@@ -201,7 +199,7 @@ pub fn kill_session(leader: i32, start: u64) {
     // Another process may have the number by now, and its session with it.
     if living(leader).is_none_or(|now| now.start == start) {
         let wanted = |one: &Living| one.session == leader && one.start >= start;
-        kill_all(|| those(&wanted), Signal::KILL);
+        kill_all(|| those(&wanted));
     }
 }
 
@@ -210,20 +208,19 @@ fn those(wanted: &dyn Fn(&Living) -> bool) -> Vec<Living> {
     living.filter(|one| wanted(one)).collect()
 }
 
-/// Sends what is found a signal, and looks again until nothing is found: what was killed may
-/// have been starting something. Says whether everything is gone.
-pub(super) fn kill_all(find: impl Fn() -> Vec<Living>, signal: Signal) -> bool {
+/// Kills what is found, and looks again until nothing is: what was killed may have been starting
+/// something.
+pub(super) fn kill_all(find: impl Fn() -> Vec<Living>) {
     for _ in 0..ROUNDS {
         let found = find();
         if found.is_empty() {
-            return true;
+            return;
         }
         for one in &found {
-            one.signal(signal);
+            one.signal(Signal::KILL);
         }
         std::thread::sleep(PAUSE);
     }
-    false
 }
 
 /// What membership is decided from.
@@ -350,14 +347,13 @@ pub fn living(pid: i32) -> Option<Living> {
 /// Reads a line of `/proc/<id>/stat`: `id (name) state parent group session …`. The name may
 /// contain anything.
 fn read(pid: i32, stat: &str) -> Option<Living> {
-    let (before, after) = stat.rsplit_once(')')?;
+    let (_, after) = stat.rsplit_once(')')?;
     let mut fields = after.split_whitespace();
     let state = fields.next()?;
     let mut number = |skip: usize| fields.nth(skip)?.parse::<i64>().ok();
     let small = |number: i64| i32::try_from(number).ok();
     Some(Living {
         pid,
-        name: before.split_once('(')?.1.to_owned(),
         zombie: matches!(state, "Z" | "X"),
         parent: small(number(0)?)?,
         group: small(number(0)?)?,

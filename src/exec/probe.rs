@@ -8,7 +8,8 @@ use tokio::sync::watch;
 use super::Stop;
 use super::head::Head;
 use super::process::{self, Command};
-use super::supervise::{Limits, supervise};
+use super::sandbox::Guard;
+use super::supervise::{End, Limits, supervise};
 use crate::machine::Exit;
 
 /// What is run, and how much of what it prints counts.
@@ -35,6 +36,8 @@ pub struct Probed {
     pub err: Vec<u8>,
     /// Whether its standard output went on.
     pub truncated: bool,
+    /// What its sandbox enforced; `None`: it had none.
+    pub guards: Option<Vec<Guard>>,
 }
 
 impl Probed {
@@ -45,6 +48,7 @@ impl Probed {
             out: Vec::new(),
             err: Vec::new(),
             truncated: false,
+            guards: None,
         }
     }
 }
@@ -56,12 +60,13 @@ pub async fn run(probe: Probe, mark: &str, stop: watch::Receiver<Stop>) -> Probe
         grace: probe.grace,
     };
     let mut head = Head::new(probe.keep);
-    let exit = match process::spawn(&probe.command, mark) {
+    let end = match process::spawn(&probe.command, mark) {
         Ok(process) => supervise(process, limits, stop, &mut head).await,
-        Err(unable) => unable.into(),
+        Err(unable) => End::without(unable),
     };
     Probed {
-        exit,
+        exit: end.exit,
+        guards: end.guards,
         out: head.out,
         err: head.err,
         truncated: head.truncated,

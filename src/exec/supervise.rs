@@ -71,11 +71,47 @@ pub(super) async fn supervise(
     limits: Limits,
     stop: watch::Receiver<Stop>,
     sink: &mut dyn Sink,
-) -> Exit {
+) -> End {
     let mut watched = Watched::new(process, limits);
     let exit = watched.follow(stop, sink).await;
+    let report = watched.process.report();
     watched.process.set_ended();
-    exit
+    End::new(exit, report)
+}
+
+/// How a process ended.
+pub(super) struct End {
+    pub(super) exit: Exit,
+    /// What its sandbox enforced; `None`: it had none.
+    pub(super) guards: Option<Vec<Guard>>,
+}
+
+impl End {
+    /// The end of what could not begin.
+    pub(super) fn without(unable: Unable) -> Self {
+        Self {
+            exit: unable.into(),
+            guards: None,
+        }
+    }
+
+    /// What the sandbox says of its command counts where nobody here ended it.
+    fn new(exit: Exit, report: Option<Report>) -> Self {
+        let Some(Report { guards, exit: told }) = report else {
+            return Self { exit, guards: None };
+        };
+        let exit = match (exit, told) {
+            (Exit::Code { .. }, Some(told)) => told,
+            (Exit::Code { .. }, None) => {
+                Unable::environmental("the sandbox ended without a word").into()
+            }
+            (exit, _) => exit,
+        };
+        Self {
+            exit,
+            guards: Some(guards),
+        }
+    }
 }
 
 struct Watched {

@@ -1,0 +1,450 @@
+//! Builds the view: a new root, in which there is only what is shown.
+//!
+//! The old root stays reachable below [`OLD`] until the end, so everything is found there by an
+//! opened descriptor: what a name means cannot change between looking and showing.
+
+use std::ffi::CString;
+use std::fs;
+use std::io;
+use std::os::fd::{AsFd, AsRawFd as _, OwnedFd};
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{Mode, OFlags, ResolveFlags};
+use rustix::mount::{MountFlags, MountPropagationFlags, UnmountFlags};
+
+use super::places::{DEVICES, EMPTY_FILES, EMPTY_FOLDERS};
+use super::view::{covered, visible};
+use super::{Guard, Layer, Sandbox};
+
+/// Where the old root is.
+const OLD: &str = "/old";
+
+/// Where the new root grows.
+const NEW: &str = "/new";
+
+/// What everything is that is shown: no file of it gives rights, no device of it works.
+const PLAIN: MountFlags = MountFlags::NOSUID.union(MountFlags::NODEV);
+
+/// How much may be written if nothing is said, in bytes.
+const SCRATCH: u64 = 2 << 30;
+
+/// Something that could not be shown as it was to be.
+pub(super) type Failed = String;
+
+/// Builds the view of a sandbox and enters it. Gives what it enforces.
+pub(super) fn enter(sandbox: &Sandbox) -> Result<Vec<Guard>, Failed> {
+    let view = View::begin(sandbox)?;
+    let guards = view.build()?;
+    view.seal().map_err(said("enter the new root"))?;
+    Ok(guards)
+}
+
+struct View<'a> {
+    sandbox: &'a Sandbox,
+    old: OwnedFd,
+}
+
+/// Says what was tried when something failed.
+fn said(tried: &str) -> impl Fn(io::Error) -> Failed + '_ {
+    move |error| format!("the sandbox cannot {tried}: {error}")
+}
+
+impl<'a> View<'a> {
+    /// Puts the old root aside.
+    fn begin(sandbox: &'a Sandbox) -> Result<Self, Failed> {
+        if sandbox.root == Path::new("/") {
+            return Err("a workspace that is all of the file system cannot be confined".into());
+        }
+        aside().map_err(said("put the root aside"))?;
+        let scratch = sandbox.limits.scratch.unwrap_or(SCRATCH);
+        let old = open(Path::new(OLD)).map_err(said("open the old root"))?;
+        tmpfs(Path::new(NEW), "mode=755,size=16m").map_err(said("make a new root"))?;
+        tmpfs(Path::new("/scratch"), &format!("mode=755,size={scratch}"))
+            .map_err(said("make room to write"))?;
+        Ok(Self { sandbox, old })
+    }
+
+    fn build(&self) -> Result<Vec<Guard>, Failed> {
+        let mut guards = vec![Guard::Files];
+        for (name, at) in [("tmp", "/tmp"), ("vartmp", "/var/tmp"), ("shm", "/dev/shm")] {
+            self.scratch(name, Path::new(at)).map_err(said(at))?;
+        }
+        let mut shown: Vec<PathBuf> = Vec::new();
+        let (system, rest): (Vec<PathBuf>, Vec<PathBuf>) = visible(self.sandbox)
+            .into_iter()
+            .partition(|path| !self.sandbox.home.as_ref().is_some_and(|home| path.starts_with(home)));
+        for path in system {
+            self.show(&path, &mut shown)?;
+        }
+        if let Some(home) = &self.sandbox.home
+            && home.is_absolute()
+            && !covered(home, &shown)
+            && !home.starts_with(&self.sandbox.root)
+        {
+            let home = self.canonical(home).unwrap_or_else(|| home.clone());
+            self.scratch("home", &home).map_err(said("make an empty home"))?;
+        }
+        for path in rest {
+            self.show(&path, &mut shown)?;
+        }
+        if self.workspace()? {
+            guards.push(Guard::Scratch);
+        }
+        self.devices().map_err(said("make the devices"))?;
+        self.hide()?;
+        if let Layer::Direct { files, .. } = &self.sandbox.layer {
+            for file in files {
+                let (source, place) = self.find(file).map_err(said("find a file to write"))?;
+                self.bind(&source, &place, Access::Write)?;
+            }
+        }
+        self.lock_hidden()?;
+        let _ = fs::create_dir(new(Path::new("/proc")));
+        // Where the system shows only a part of its own, it lets nobody see all: then there is none.
+        let quiet = PLAIN | MountFlags::NOEXEC | MountFlags::RDONLY;
+        let _ = rustix::mount::mount("proc", "/new/proc", "proc", quiet, None);
+        Ok(guards)
+    }
+
+    /// Shows a path as it is. One that is not there is left out.
+    fn show(&self, path: &Path, shown: &mut Vec<PathBuf>) -> Result<(), Failed> {
+        let Ok((source, place)) = self.find(path) else {
+            return Ok(());
+        };
+        if place != path {
+            self.link(path, &place);
+        }
+        if !covered(&place, shown) {
+            self.bind(&source, &place, Access::Read)?;
+            shown.push(place);
+        }
+        Ok(())
+    }
+
+    /// Makes a link where the old root has one, if there is room for it.
+    fn link(&self, path: &Path, to: &Path) {
+        let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else {
+            return;
+        };
+        let parent = self.canonical(parent).unwrap_or_else(|| parent.to_path_buf());
+        let at = new(&parent);
+        if fs::create_dir_all(&at).is_ok() {
+            let _ = std::os::unix::fs::symlink(to, at.join(name));
+        }
+    }
+
+    /// The workspace. Says whether what is written to it is thrown away.
+    fn workspace(&self) -> Result<bool, Failed> {
+        let (root, place) = self
+            .find(&self.sandbox.root)
+            .map_err(said("find the workspace"))?;
+        match &self.sandbox.layer {
+            Layer::Scratch => {
+                if self.overlay(&root, &place).is_ok() {
+                    return Ok(true);
+                }
+                self.bind(&root, &place, Access::Read)?;
+                Ok(false)
+            }
+            Layer::Direct { read, write, .. } => {
+                self.direct(&root, &place, read, write)?;
+                Ok(false)
+            }
+        }
+    }
+
+    /// The workspace below a layer that takes all that is written.
+    fn overlay(&self, root: &OwnedFd, place: &Path) -> io::Result<()> {
+        let at = new(place);
+        fs::create_dir_all(&at)?;
+        rustix::mount::mount_bind_recursive(self.by_descriptor(root), "/low")?;
+        let mode = fs::metadata("/low")?.mode();
+        for folder in ["/scratch/up", "/scratch/work"] {
+            fs::create_dir(folder)?;
+        }
+        fs::set_permissions("/scratch/up", fs::Permissions::from_mode(mode & 0o777))?;
+        let layers = c"lowerdir=/low,upperdir=/scratch/up,workdir=/scratch/work,userxattr";
+        rustix::mount::mount("overlay", &at, "overlay", PLAIN, layers)?;
+        // An overlay can be made where files of it cannot be, for example on another overlay.
+        let trial = at.join(".wf-scratch-trial");
+        fs::write(&trial, "").and_then(|()| fs::remove_file(&trial)).or_else(|error| {
+            rustix::mount::unmount(&at, UnmountFlags::DETACH)?;
+            Err(error)
+        })
+    }
+
+    /// The workspace itself, as far as it may be read and written.
+    fn direct(&self, root: &OwnedFd, place: &Path, read: &[String], write: &[String]) -> Result<(), Failed> {
+        let all = read.iter().any(|path| path == ".");
+        if all {
+            self.bind(root, place, Access::Read)?;
+        } else {
+            let made = fs::create_dir_all(new(place)).and_then(|()| tmpfs(&new(place), "mode=755,size=1m"));
+            made.map_err(said("make room for the workspace"))?;
+            for path in read {
+                if let Ok(source) = beneath(root, path, OFlags::PATH) {
+                    self.bind(&source, &place.join(path), Access::Read)?;
+                }
+            }
+        }
+        for path in write {
+            let source = beneath(root, path, OFlags::PATH)
+                .or_else(|_| make(root, path).and_then(|()| beneath(root, path, OFlags::PATH)))
+                .map_err(said(&format!("let `{path}` be written")))?;
+            let at = if path == "." { place.to_path_buf() } else { place.join(path) };
+            self.bind(&source, &at, Access::Write)?;
+        }
+        if all {
+            return Ok(());
+        }
+        remount(&new(place), Access::Read, false).map_err(said("protect the workspace"))
+    }
+
+    /// Folders and files that seem to be empty.
+    fn hide(&self) -> Result<(), Failed> {
+        let nothing = |kind: &str| format!("hide {kind}");
+        for path in &self.sandbox.hidden {
+            let place = self.canonical(path).unwrap_or_else(|| path.clone());
+            if new(&place).is_dir() {
+                tmpfs(&new(&place), "mode=755,size=1m").map_err(said("hide the state"))?;
+            }
+        }
+        for path in EMPTY_FILES {
+            let at = new(Path::new(path));
+            if fs::symlink_metadata(&at).is_ok_and(|found| found.is_file()) {
+                over(Path::new("/empty"), &at).map_err(said(&nothing(path)))?;
+            }
+        }
+        for path in EMPTY_FOLDERS {
+            let at = new(Path::new(path));
+            if fs::symlink_metadata(&at).is_ok_and(|found| found.is_dir()) {
+                over(Path::new("/void"), &at).map_err(said(&nothing(path)))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn lock_hidden(&self) -> Result<(), Failed> {
+        for path in &self.sandbox.hidden {
+            let place = self.canonical(path).unwrap_or_else(|| path.clone());
+            if new(&place).is_dir() {
+                remount(&new(&place), Access::Read, false).map_err(said("hide the state"))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn devices(&self) -> io::Result<()> {
+        let dev = new(Path::new("/dev"));
+        for device in DEVICES {
+            let at = dev.join(device);
+            fs::write(&at, "")?;
+            let from = Path::new(OLD).join("dev").join(device);
+            if rustix::mount::mount_bind(&from, &at).is_err() {
+                fs::remove_file(&at)?;
+            }
+        }
+        for (name, to) in [("fd", "/proc/self/fd"), ("stdin", "fd/0"), ("stdout", "fd/1"), ("stderr", "fd/2"), ("ptmx", "pts/ptmx")] {
+            std::os::unix::fs::symlink(to, dev.join(name))?;
+        }
+        fs::create_dir(dev.join("pts"))?;
+        let terminals = c"newinstance,ptmxmode=0666,mode=620";
+        let flags = MountFlags::NOSUID | MountFlags::NOEXEC;
+        let _ = rustix::mount::mount("devpts", dev.join("pts"), "devpts", flags, terminals);
+        Ok(())
+    }
+
+    /// A folder that may be written and is thrown away.
+    fn scratch(&self, name: &str, at: &Path) -> io::Result<()> {
+        let from = Path::new("/scratch").join(name);
+        fs::create_dir(&from)?;
+        let mode = if name == "home" { 0o700 } else { 0o1777 };
+        fs::set_permissions(&from, fs::Permissions::from_mode(mode))?;
+        fs::create_dir_all(new(at))?;
+        rustix::mount::mount_bind(&from, new(at))?;
+        remount(&new(at), Access::Write, false)
+    }
+
+    /// Shows something that is open at a place of the new root.
+    fn bind(&self, source: &OwnedFd, place: &Path, access: Access) -> Result<(), Failed> {
+        let shown = || -> io::Result<()> {
+            let at = new(place);
+            let folder = rustix::fs::fstat(source)?.st_mode & 0o170_000 == 0o040_000;
+            if fs::symlink_metadata(&at).is_err() {
+                if folder {
+                    fs::create_dir_all(&at)?;
+                } else {
+                    at.parent().map_or(Ok(()), fs::create_dir_all)?;
+                    fs::write(&at, "")?;
+                }
+            }
+            rustix::mount::mount_bind_recursive(self.by_descriptor(source), &at)?;
+            remount(&at, access, true)
+        };
+        shown().map_err(|error| format!("the sandbox cannot show {}: {error}", place.display()))
+    }
+
+    /// Opens a path of the old root, and says which path without links it means.
+    fn find(&self, path: &Path) -> io::Result<(OwnedFd, PathBuf)> {
+        let flags = OFlags::PATH | OFlags::CLOEXEC;
+        let resolve = ResolveFlags::IN_ROOT | ResolveFlags::NO_MAGICLINKS;
+        let found = rustix::fs::openat2(&self.old, path, flags, Mode::empty(), resolve)?;
+        let place = fs::read_link(self.by_descriptor(&found))?;
+        let place = place.strip_prefix(OLD).map_err(io::Error::other)?;
+        Ok((found, Path::new("/").join(place)))
+    }
+
+    fn canonical(&self, path: &Path) -> Option<PathBuf> {
+        self.find(path).ok().map(|(_, place)| place)
+    }
+
+    fn by_descriptor(&self, open: &OwnedFd) -> PathBuf {
+        PathBuf::from(format!("{OLD}/proc/self/fd/{}", open.as_raw_fd()))
+    }
+
+    /// Makes the new root the only one.
+    fn seal(self) -> io::Result<()> {
+        drop(self.old);
+        remount(&new(Path::new("/dev")), Access::Write, false).ok();
+        rustix::process::chdir(NEW)?;
+        rustix::process::pivot_root(".", ".")?;
+        rustix::mount::unmount(".", UnmountFlags::DETACH)?;
+        rustix::process::chdir("/")?;
+        rustix::mount::mount_remount("/", PLAIN | MountFlags::RDONLY, c"")?;
+        Ok(())
+    }
+}
+
+/// How something is shown.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Access {
+    Read,
+    Write,
+}
+
+/// Makes an empty root and puts the old one below it.
+fn aside() -> io::Result<()> {
+    let alone = MountPropagationFlags::REC | MountPropagationFlags::PRIVATE;
+    rustix::mount::mount_change("/", alone)?;
+    let base = Path::new("/tmp");
+    tmpfs(base, "mode=755,size=1m")?;
+    for folder in ["old", "new", "low", "scratch", "void"] {
+        fs::create_dir(base.join(folder))?;
+    }
+    fs::write(base.join("empty"), "")?;
+    rustix::process::pivot_root(base, &base.join("old"))?;
+    Ok(rustix::process::chdir("/")?)
+}
+
+/// A path of the new root, as long as that is not the root.
+fn new(path: &Path) -> PathBuf {
+    Path::new(NEW).join(path.strip_prefix("/").unwrap_or(path))
+}
+
+fn open(path: &Path) -> io::Result<OwnedFd> {
+    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    Ok(rustix::fs::open(path, flags, Mode::empty())?)
+}
+
+/// Opens what a path means below a folder; nothing outside of it, links and all.
+fn beneath(root: &impl AsFd, path: &str, flags: OFlags) -> io::Result<OwnedFd> {
+    let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS;
+    Ok(rustix::fs::openat2(root, path, flags | OFlags::CLOEXEC, Mode::empty(), resolve)?)
+}
+
+/// Makes a folder below another, with those on the way.
+fn make(root: &impl AsFd, path: &str) -> io::Result<()> {
+    let mut folder = beneath(root, ".", OFlags::RDONLY | OFlags::DIRECTORY)?;
+    for part in Path::new(path).components() {
+        let part = part.as_os_str().to_string_lossy();
+        match rustix::fs::mkdirat(&folder, &*part, Mode::from_raw_mode(0o777)) {
+            Ok(()) | Err(rustix::io::Errno::EXIST) => {}
+            Err(error) => return Err(error.into()),
+        }
+        folder = beneath(&folder, &part, OFlags::RDONLY | OFlags::DIRECTORY)?;
+    }
+    Ok(())
+}
+
+fn tmpfs(at: &Path, options: &str) -> io::Result<()> {
+    let options = CString::new(options)?;
+    Ok(rustix::mount::mount("tmpfs", at, "tmpfs", PLAIN, options.as_c_str())?)
+}
+
+/// Puts something that is empty over something that is not.
+fn over(nothing: &Path, at: &Path) -> io::Result<()> {
+    rustix::mount::mount_bind(nothing, at)?;
+    remount(at, Access::Read, false)
+}
+
+/// Gives a mount, and perhaps those below it, the flags of what is shown. Those that it has
+/// already stay: the system lets nobody take them off.
+fn remount(at: &Path, access: Access, below: bool) -> io::Result<()> {
+    let table = fs::read_to_string(format!("{OLD}/proc/self/mountinfo"))?;
+    for line in table.lines() {
+        let Some((place, flags)) = mounted(line) else {
+            continue;
+        };
+        if place == at || below && place.starts_with(at) {
+            let locked = match access {
+                Access::Read => MountFlags::RDONLY,
+                Access::Write => MountFlags::empty(),
+            };
+            rustix::mount::mount_remount(&place, MountFlags::BIND | PLAIN | locked | flags, c"")?;
+        }
+    }
+    Ok(())
+}
+
+/// The place and the flags of a mount, as a line of the system's table tells them.
+fn mounted(line: &str) -> Option<(PathBuf, MountFlags)> {
+    let mut fields = line.split(' ').skip(4);
+    let place = unescaped(fields.next()?);
+    let flags = fields.next()?.split(',').map(|option| match option {
+        "ro" => MountFlags::RDONLY,
+        "nosuid" => MountFlags::NOSUID,
+        "nodev" => MountFlags::NODEV,
+        "noexec" => MountFlags::NOEXEC,
+        "noatime" => MountFlags::NOATIME,
+        "nodiratime" => MountFlags::NODIRATIME,
+        "relatime" => MountFlags::RELATIME,
+        _ => MountFlags::empty(),
+    });
+    Some((place.into(), flags.fold(MountFlags::empty(), MountFlags::union)))
+}
+
+/// Blanks and the like are written as a backslash and three octal digits.
+fn unescaped(text: &str) -> String {
+    let mut parts = text.split('\\');
+    let mut plain = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let code = part.get(..3).and_then(|digits| u8::from_str_radix(digits, 8).ok());
+        match code {
+            Some(code) => {
+                plain.push(char::from(code));
+                plain.push_str(&part[3..]);
+            }
+            None => {
+                plain.push('\\');
+                plain.push_str(part);
+            }
+        }
+    }
+    plain
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn mounts_are_read_from_the_table() {
+        let line = "36 35 98:0 /mnt1 /new/my\\040folder ro,noexec,relatime master:1 - ext3 /dev/root rw,errors=continue";
+        let (place, flags) = mounted(line).expect("a mount");
+        assert_eq!(place, Path::new("/new/my folder"));
+        assert_eq!(flags, MountFlags::RDONLY | MountFlags::NOEXEC | MountFlags::RELATIME);
+        assert_eq!(mounted("too short"), None);
+        assert_eq!(unescaped("a\\134b\\x"), "a\\b\\x");
+    }
+}

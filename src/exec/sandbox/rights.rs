@@ -1,0 +1,131 @@
+//! What a command in a sandbox may not do, whatever it sees.
+
+use std::io;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use landlock::{
+    ABI, Access as _, AccessFs, CompatLevel, Compatible as _, PathBeneath, PathFd, Ruleset,
+    RulesetAttr as _, RulesetCreatedAttr as _, RulesetStatus, Scope,
+};
+use rustix::process::{Resource, Rlimit};
+use rustix::thread::{CapabilitySet, CapabilitySets};
+
+use super::{Guard, Sandbox, seccomp};
+
+/// What Landlock is asked to know; an older kernel does what it can.
+const RULES: ABI = ABI::V6;
+
+/// Limits what each process may use, as far as nobody outside limits all of them. Gives what holds.
+pub(super) fn limit(sandbox: &Sandbox, outside: &[Guard]) -> Result<Vec<Guard>, String> {
+    let mut guards = Vec::new();
+    let limits = &sandbox.limits;
+    let set = |resource, most: u64| {
+        let both = Rlimit {
+            current: Some(most),
+            maximum: Some(most),
+        };
+        let kept = rustix::process::getrlimit(resource);
+        let lower = kept.maximum.is_none_or(|now| most <= now);
+        let done = if lower { rustix::process::setrlimit(resource, both) } else { Ok(()) };
+        done.map_err(|error| format!("a limit cannot be set: {error}"))
+    };
+    set(Resource::Core, 0)?;
+    if let Some(cpu) = limits.cpu {
+        set(Resource::Cpu, seconds(cpu))?;
+        guards.push(Guard::Cpu);
+    }
+    if !outside.contains(&Guard::Memory)
+        && let Some(memory) = limits.memory
+    {
+        set(Resource::Data, memory)?;
+        guards.push(Guard::Memory);
+    }
+    if !outside.contains(&Guard::Count)
+        && let Some(processes) = limits.processes
+    {
+        if rustix::process::geteuid().is_root() {
+            return Err("the number of processes cannot be limited: a super-user's are counted only in a \
+                 control group, and none can be made; remove `limits.processes`, or start wf where it \
+                 may write to /sys/fs/cgroup"
+                .into());
+        }
+        set(Resource::Nproc, u64::from(processes))?;
+        guards.push(Guard::Count);
+    }
+    Ok(guards)
+}
+
+fn seconds(time: Duration) -> u64 {
+    time.as_secs().max(1)
+}
+
+/// Gives up every right to more than what anybody has.
+pub(super) fn give_up() -> io::Result<()> {
+    rustix::thread::clear_ambient_capability_set()?;
+    for one in CapabilitySet::all().iter() {
+        match rustix::thread::remove_capability_from_bounding_set(one) {
+            // Newer ones than the kernel knows.
+            Ok(()) | Err(rustix::io::Errno::INVAL) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    rustix::thread::set_no_new_privs(true)?;
+    let none = CapabilitySet::empty();
+    rustix::thread::set_capabilities(
+        None,
+        CapabilitySets {
+            effective: none,
+            permitted: none,
+            inheritable: none,
+        },
+    )?;
+    Ok(())
+}
+
+/// Rules that hold whatever the view is: which files may be executed, and that neither signals nor
+/// abstract sockets leave the sandbox. Says whether the kernel has such rules.
+pub(super) fn rule(programs: Option<&[PathBuf]>) -> Result<bool, String> {
+    let told = |error: landlock::RulesetError| format!("Landlock: {error}");
+    let level = if programs.is_some() {
+        CompatLevel::HardRequirement
+    } else {
+        CompatLevel::BestEffort
+    };
+    let handled = Ruleset::default()
+        .set_compatibility(level)
+        .handle_access(AccessFs::Execute)
+        .map_err(|_| "`allow.exec` needs Landlock, which this kernel has not; remove it".to_owned())?;
+    let mut rules = handled
+        .set_compatibility(CompatLevel::BestEffort)
+        .handle_access(AccessFs::from_all(RULES))
+        .and_then(|rules| rules.scope(Scope::AbstractUnixSocket | Scope::Signal))
+        .and_then(landlock::Ruleset::create)
+        .map_err(told)?;
+    let whole = AccessFs::from_all(RULES);
+    let root = PathFd::new("/").map_err(|error| format!("Landlock: {error}"))?;
+    let Some(programs) = programs else {
+        let status = rules
+            .add_rule(PathBeneath::new(root, whole))
+            .and_then(landlock::RulesetCreated::restrict_self)
+            .map_err(told)?;
+        return Ok(status.ruleset != RulesetStatus::NotEnforced);
+    };
+    rules = rules
+        .add_rule(PathBeneath::new(root, whole & !AccessFs::Execute))
+        .map_err(told)?;
+    for program in programs {
+        if let Ok(file) = PathFd::new(program) {
+            rules = rules
+                .add_rule(PathBeneath::new(file, AccessFs::Execute | AccessFs::ReadFile))
+                .map_err(told)?;
+        }
+    }
+    let status = rules.restrict_self().map_err(told)?;
+    Ok(status.ruleset != RulesetStatus::NotEnforced)
+}
+
+/// Refuses what [`seccomp`] lists.
+pub(super) fn refuse() -> Result<(), String> {
+    seccomp::apply()
+}

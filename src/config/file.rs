@@ -1,10 +1,10 @@
 use std::borrow::Cow;
 
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use schemars::{JsonSchema, SchemaGenerator, json_schema};
 
 use crate::source::Spanned;
 use crate::spec::ast::{Policy, Retry};
-use crate::spec::decode::{Decode, Decoder, Period, record, words};
+use crate::spec::decode::{Decode, Decoder, Period, ReadPath, Size, record, word, words};
 use crate::spec::yaml::{Node, Yaml};
 
 record! {
@@ -16,8 +16,9 @@ record! {
         optional retry: Retry,
         /// What is safe when the machine loses power: `full` if absent.
         default durability: Durability,
-        /// Where checks run: `off` if absent, which is without a sandbox.
-        default sandbox: Sandbox,
+        /// Whether checks, and steps with `allow`, run in a sandbox: `on` if absent. What they
+        /// may read besides the workspace can be added.
+        optional sandbox: SandboxFile,
         /// What is kept of the output of attempts.
         optional logs: LogsFile,
         /// How long finished runs are kept; for ever if absent.
@@ -60,64 +61,43 @@ words!(Durability {
     "normal" => Self::Normal,
 });
 
-/// Where checks run.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Sandbox {
-    /// Without a sandbox.
-    #[default]
-    Off,
+/// Whether there is a sandbox.
+#[derive(Clone, Debug)]
+pub enum SandboxFile {
+    /// There is, or there is none.
+    Is(bool),
+    /// There is, with more to read.
+    With(SandboxReads),
 }
 
-words!(Sandbox { "off" => Self::Off } later { "on" });
-
-/// A number of bytes, alone or with a unit: `64MiB`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Size(pub u64);
-
-const UNITS: [(&str, u64); 3] = [("KiB", 1 << 10), ("MiB", 1 << 20), ("GiB", 1 << 30)];
-
-impl Size {
-    fn parse(text: &str) -> Option<Self> {
-        let (number, unit) = UNITS
-            .iter()
-            .find_map(|(name, unit)| Some((text.strip_suffix(name)?, *unit)))?;
-        let number: u64 = number.parse().ok()?;
-        number.checked_mul(unit).map(Self)
+record! {
+    /// What every check, and every step with `allow`, may read besides the workspace.
+    pub struct SandboxReads as "the sandbox" {
+        /// Files and folders: relative to the workspace, absolute, or `~/…`.
+        required read: Vec<Spanned<ReadPath>>,
     }
 }
 
-impl Decode for Size {
+impl Decode for SandboxFile {
     fn decode(node: &Node<'_>, decoder: &mut Decoder<'_>) -> Option<Self> {
-        let size = match &node.value {
-            Yaml::Number(number) => number.as_u64().map(Self),
-            Yaml::Text(text) => Self::parse(text),
-            _ => {
-                decoder.wrong_type(node, "a size such as 64MiB");
-                return None;
-            }
-        };
-        if size.is_none() {
-            decoder.wrong_value(node, "a size is written like 4096, 512KiB, 64MiB or 1GiB");
+        if let Yaml::Map(_) = node.value {
+            return SandboxReads::decode(node, decoder).map(Self::With);
         }
-        size
+        word(node, &[("on", true), ("off", false)], &[], decoder).map(Self::Is)
     }
 }
 
-impl JsonSchema for Size {
+impl JsonSchema for SandboxFile {
     fn inline_schema() -> bool {
         true
     }
 
     fn schema_name() -> Cow<'static, str> {
-        "Size".into()
+        "SandboxFile".into()
     }
 
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({
-            "anyOf": [
-                { "type": "integer", "minimum": 0 },
-                { "type": "string", "pattern": "^[0-9]+(KiB|MiB|GiB)$" },
-            ]
-        })
+    fn json_schema(generator: &mut SchemaGenerator) -> schemars::Schema {
+        let reads = generator.subschema_for::<SandboxReads>();
+        json_schema!({ "anyOf": [{ "enum": ["on", "off"] }, reads] })
     }
 }

@@ -82,15 +82,46 @@ mod tests {
     }
 
     #[test]
+    fn the_sandbox_is_on_unless_it_is_said_to_be_off() {
+        for (text, on, read) in [
+            ("", true, &[][..]),
+            ("sandbox: on\n", true, &[]),
+            ("sandbox: off\n", false, &[]),
+            (
+                "sandbox: {read: [/opt, ~/.cargo]}\n",
+                true,
+                &["/opt", "~/.cargo"],
+            ),
+        ] {
+            let sandbox = check(text, &[]).sandbox;
+            assert_eq!(
+                (sandbox.on, sandbox.read.as_slice()),
+                (
+                    on,
+                    &read.iter().map(ToString::to_string).collect::<Vec<_>>()[..]
+                )
+            );
+        }
+        check(
+            "sandbox: {read: [../x, ''], reed: 1}\n",
+            &[
+                "../x spec/wrong-value",
+                " spec/wrong-value",
+                "reed spec/unknown-key",
+            ],
+        );
+    }
+
+    #[test]
     fn every_mistake_is_told() {
-        let text = "polcy: {}\ndurability: ful\nsandbox: on\nlogs: {max_bytes: lots}\n\
+        let text = "polcy: {}\ndurability: ful\nsandbox: of\nlogs: {max_bytes: lots}\n\
                     env_pass: ['[']\nretry: {backoff: 1s}\nretention: {max_age: 30}\n";
         check(
             text,
             &[
                 "polcy spec/unknown-key",
                 "ful spec/wrong-value",
-                "on spec/not-built-yet",
+                "of spec/wrong-value",
                 "lots spec/wrong-value",
                 "[ spec/wrong-value",
                 "backoff spec/missing-key",

@@ -1,6 +1,8 @@
 use std::time::Duration;
 
-use super::{ConfigFile, Durability, LogsFile, RetentionFile, Sandbox};
+use serde::{Deserialize, Serialize};
+
+use super::{ConfigFile, Durability, LogsFile, RetentionFile, SandboxFile};
 use crate::model::{OnFailure, Policy, Retry};
 use crate::spec::Defaults;
 
@@ -11,7 +13,7 @@ pub struct Config {
     pub defaults: Defaults,
     /// What is safe when the machine loses power.
     pub durability: Durability,
-    /// Where checks run.
+    /// Where checks, and steps with `allow`, run.
     pub sandbox: Sandbox,
     /// What is kept of the output of attempts.
     pub logs: Logs,
@@ -19,6 +21,40 @@ pub struct Config {
     pub retention: Retention,
     /// Patterns of variables of the environment that every step sees.
     pub env_pass: Vec<String>,
+}
+
+/// Where checks, and steps with `allow`, run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Sandbox {
+    /// Whether there is a sandbox; without one they run as any process does.
+    pub on: bool,
+    /// Files and folders that may be read in every one besides the workspace: relative to the
+    /// workspace, absolute, or below the home folder (`~/…`).
+    pub read: Vec<String>,
+}
+
+impl Default for Sandbox {
+    fn default() -> Self {
+        Self {
+            on: true,
+            read: Vec::new(),
+        }
+    }
+}
+
+impl From<SandboxFile> for Sandbox {
+    fn from(file: SandboxFile) -> Self {
+        match file {
+            SandboxFile::Is(on) => Self {
+                on,
+                read: Vec::new(),
+            },
+            SandboxFile::With(reads) => Self {
+                on: true,
+                read: reads.read.into_iter().map(|path| path.value.0).collect(),
+            },
+        }
+    }
 }
 
 /// What is kept of the output of attempts.
@@ -74,7 +110,7 @@ impl From<ConfigFile> for Config {
                 .defaults
                 .completing(file.policy.as_ref(), file.retry.as_ref()),
             durability: file.durability,
-            sandbox: file.sandbox,
+            sandbox: file.sandbox.map(Sandbox::from).unwrap_or_default(),
             logs: Logs {
                 max_bytes: logs.max_bytes.map_or(plain.logs.max_bytes, |size| size.0),
             },

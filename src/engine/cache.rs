@@ -99,6 +99,7 @@ fn key(task: &Task, step: &Step) -> Result<(Digest, Value, Vec<String>), Unable>
     let basis = cache::Basis {
         work,
         cwd: step.cwd.as_deref().unwrap_or("."),
+        sandbox: step.allow.as_ref().map(|allow| (allow, &step.limits)),
         env,
         params: &task.run.params,
         item: task.item.as_ref().map(|item| &item.value),

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::{Env, Unable, files};
 use crate::digest::Digest;
 use crate::mask::Mask;
-use crate::model::{Object, Output};
+use crate::model::{Allow, Limits, Object, Output};
 
 /// The most differences that are told.
 const MOST: usize = 50;
@@ -22,9 +22,10 @@ const SECTIONS: [(&str, &str); 4] = [
 ];
 
 /// The parts that are told as a whole, and the words for them.
-const WHOLES: [(&str, &str); 6] = [
+const WHOLES: [(&str, &str); 7] = [
     ("work", "what is executed"),
     ("cwd", "cwd"),
+    ("sandbox", "allow and limits"),
     ("item", "item"),
     ("files", "cached files"),
     ("empty", "input globs without files"),
@@ -38,6 +39,8 @@ pub struct Basis<'a> {
     pub work: Value,
     /// Where it runs, relative to the workspace.
     pub cwd: &'a str,
+    /// What the step may reach and use, where it runs in a sandbox.
+    pub sandbox: Option<(&'a Allow, &'a Limits)>,
     /// The variables that the plan and the step declare.
     pub env: Env,
     /// The plan's parameters.
@@ -88,6 +91,9 @@ pub fn key(
         "empty": empty,
         "platform": format!("{}-{}", std::env::consts::OS, std::env::consts::ARCH),
     });
+    if let (Some(sandbox), Value::Object(parts)) = (basis.sandbox, &mut parts) {
+        parts.insert("sandbox".into(), json!(sandbox));
+    }
     mask.value(&mut parts);
     Ok((Digest::of(sorted(&parts).to_string().as_bytes()), parts))
 }

@@ -1,8 +1,9 @@
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{EnvVar, Schema, Script};
+use super::{ClassRule, EnvVar, Limits, Schema, Script};
 use crate::expr::Template;
 use crate::name::Name;
 
@@ -21,6 +22,53 @@ pub struct Check {
     pub cwd: Option<String>,
     /// The longest it may take.
     pub timeout: Duration,
+    /// Whether the probe has a network.
+    pub network: bool,
+    /// How much a pass says.
+    pub mode: Mode,
+    /// Files and folders that the probe may read besides the workspace: relative to the
+    /// workspace, absolute, or below the home folder (`~/…`). Never with `..`.
+    pub read: Vec<String>,
+    /// How much the probe may use.
+    pub limits: Limits,
+    /// Globs of files that the check relies on and that no step may change, relative to the
+    /// workspace.
+    pub fixed: Vec<String>,
+    /// What decides the class of a failure before the built-in table does.
+    pub classify: Vec<ClassRule>,
+}
+
+impl Check {
+    /// A criterion that runs nothing and expects nothing.
+    pub fn new(name: Name) -> Self {
+        Self {
+            name,
+            probe: None,
+            expect: Expect::default(),
+            env: Vec::new(),
+            cwd: None,
+            timeout: Duration::from_mins(1),
+            network: false,
+            mode: Mode::default(),
+            read: Vec::new(),
+            limits: Limits::default(),
+            fixed: Vec::new(),
+            classify: Vec::new(),
+        }
+    }
+}
+
+/// How much the pass of a check says.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum Mode {
+    /// The criterion holds: whoever asks again finds the same.
+    #[default]
+    Verifiable,
+    /// It seems to hold: a judgement that may turn out otherwise.
+    Plausible,
 }
 
 /// What a check runs.

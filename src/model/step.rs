@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use super::{Check, EnvVar, Object, Retry, Schema, Work};
+use super::{Allow, Check, ClassRule, EnvVar, Limits, Object, Retry, Schema, Work};
 use crate::expr::{Expr, Template};
 use crate::name::Name;
 
@@ -56,6 +56,12 @@ pub struct Step {
     pub concurrency: Option<String>,
     /// What its failure means for the run.
     pub on_error: OnError,
+    /// What it may reach; `None`: it runs without a sandbox.
+    pub allow: Option<Allow>,
+    /// How much it may use in its sandbox.
+    pub limits: Limits,
+    /// What decides the class of a failure before the built-in table does.
+    pub classify: Vec<ClassRule>,
     /// The prose of its section.
     pub briefing: Option<String>,
 }
@@ -83,6 +89,9 @@ impl Step {
             cache: None,
             concurrency: None,
             on_error: OnError::Fail,
+            allow: None,
+            limits: Limits::default(),
+            classify: Vec::new(),
             briefing: None,
         }
     }

@@ -77,6 +77,7 @@ fn meaning(plan: &Plan, step: &Step) -> Value {
         "env": [env(&plan.parts().env), env(&step.env)],
         "secrets": secrets(plan),
         "cwd": step.cwd,
+        "sandbox": step.allow.as_ref().map(|allow| json!([allow, step.limits])),
         "verify": step.verify.iter().map(check).collect::<Vec<_>>(),
         "outputs": step.outputs.iter().map(|o| json!([o.name, o.schema.text()])).collect::<Vec<_>>(),
         "artifacts": step.artifacts,
@@ -175,6 +176,11 @@ fn check(check: &Check) -> Value {
         probe,
         format!("{:?}", check.expect),
         env(&check.env),
-        check.cwd
+        check.cwd,
+        check.network,
+        check.mode,
+        check.read,
+        check.limits,
+        check.fixed,
     ])
 }

@@ -9,7 +9,9 @@ use super::rows::Rows;
 use super::{Choice, Fate};
 use crate::expr::{Expr, Template};
 use crate::machine::{Standing, StepState};
-use crate::model::{Fan, Object, OnFailure, Parts, Plan, Policy, Script, Step, StepIx, Uses, Work};
+use crate::model::{
+    Allow, Check, Fan, Object, OnFailure, Parts, Plan, Policy, Script, Step, StepIx, Uses, Work,
+};
 use crate::name::{Name, PlanId, Spot};
 use crate::source::Span;
 use crate::store::StepRow;
@@ -184,6 +186,28 @@ fn what_was_changed_runs_again() {
         ..Case::of(&new, "a+ b+ c+")
     };
     case.is("a! b! c+ d!");
+}
+
+#[test]
+fn what_may_reach_something_else_runs_again() {
+    let old = plan(&["a", "b", "c", "d"], 4, |steps| {
+        for step in steps {
+            step.verify = vec![Check::new(name("ok"))];
+        }
+    });
+    let new = plan(&["a", "b", "c", "d"], 4, |steps| {
+        for step in steps.iter_mut() {
+            step.verify = vec![Check::new(name("ok"))];
+        }
+        steps[0].allow = Some(Allow::default());
+        steps[1].verify[0].network = true;
+        steps[2].verify[0].fixed = vec!["tests/*".into()];
+    });
+    let case = Case {
+        before: &old,
+        ..Case::of(&new, "a+ b+ c+ d+")
+    };
+    case.is("a! b! c! d+");
 }
 
 #[test]

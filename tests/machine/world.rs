@@ -11,8 +11,8 @@ use wf::machine::{
     StepState, Verdict,
 };
 use wf::model::{
-    Check, Class, Expect, Fan, Object, OnError, OnFailure, Parts, Plan, Policy, Retry, Step,
-    StepIx, Wait, Work,
+    Check, Class, Fan, Object, OnError, OnFailure, Parts, Plan, Policy, Retry, Step, StepIx, Wait,
+    Work,
 };
 use wf::name::{Name, PlanId, RunId};
 use wf::time::Moment;
@@ -50,14 +50,7 @@ pub fn step(id: &str, depends_on: Vec<StepIx>) -> Step {
 
 /// A criterion that expects nothing in particular.
 pub fn check(id: &str) -> Check {
-    Check {
-        name: name(id),
-        probe: None,
-        expect: Expect::default(),
-        env: Vec::new(),
-        cwd: None,
-        timeout: Duration::from_secs(1),
-    }
+    Check::new(name(id))
 }
 
 /// A plan of steps, with those from `main` on as `finally` steps.

@@ -8,8 +8,8 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use wf::expr::{Expr, Template};
 use wf::model::{
-    Cache, Check, Class, Expect, Fan, OnError, OnFailure, Output, Parts, Plan, PlanOutput, Policy,
-    Retry, Schema, Step, StepIx, Uses, Wait, Work,
+    Cache, Check, Class, Fan, OnError, OnFailure, Output, Parts, Plan, PlanOutput, Policy, Retry,
+    Schema, Step, StepIx, Uses, Wait, Work,
 };
 use wf::name::{Name, PlanId};
 use wf::source::Span;
@@ -244,14 +244,7 @@ fn plan_outputs(steps: &[Step], dice: &mut Dice) -> Vec<PlanOutput> {
 }
 
 fn checks(dice: &mut Dice) -> Vec<Check> {
-    let check = |id| Check {
-        name: name(id),
-        probe: None,
-        expect: Expect::default(),
-        env: Vec::new(),
-        cwd: None,
-        timeout: Duration::from_secs(1),
-    };
+    let check = |id| Check::new(name(id));
     ["good", "sound"]
         .into_iter()
         .take(1 + dice.below(2))

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::{Basis, differences, key};
 use crate::digest::Digest;
 use crate::mask::Mask;
-use crate::model::Object;
+use crate::model::{Allow, Limits, Object};
 
 fn object(value: &Value) -> Object {
     value.as_object().cloned().unwrap()
@@ -15,6 +15,7 @@ fn of(root: &Path, work: &str, env: &[(&str, &str)], params: &Object) -> (Digest
     let basis = Basis {
         work: json!(work),
         cwd: ".",
+        sandbox: None,
         env: env
             .iter()
             .map(|(name, value)| ((*name).into(), (*value).into()))
@@ -66,6 +67,49 @@ fn the_key_changes_with_what_the_result_depends_on_and_tells_it() {
         ]
     );
     assert_eq!(differences(&parts, &parts), [""; 0]);
+}
+
+#[test]
+fn another_sandbox_is_another_key() {
+    let dir = tempfile::tempdir().unwrap();
+    let (none, params) = (Limits::default(), Object::new());
+    let net = Allow {
+        net: true,
+        ..Allow::default()
+    };
+    let some = Limits {
+        processes: Some(9),
+        ..Limits::default()
+    };
+    let of = |sandbox| {
+        let basis = Basis {
+            work: json!("make"),
+            cwd: ".",
+            sandbox,
+            env: Vec::new(),
+            params: &params,
+            item: None,
+            outputs: &[],
+            files: &[],
+        };
+        key(&basis, dir.path(), &[], &Mask::default()).unwrap()
+    };
+    let all = [
+        of(None),
+        of(Some((&Allow::default(), &none))),
+        of(Some((&net, &none))),
+        of(Some((&net, &some))),
+    ];
+    for (at, (key, parts)) in all.iter().enumerate() {
+        for (other, old) in &all[..at] {
+            assert_ne!(key, other);
+            let told = differences(old, parts);
+            assert!(
+                told.len() == 1 && told[0].starts_with("allow and limits: "),
+                "{told:?}"
+            );
+        }
+    }
 }
 
 #[test]

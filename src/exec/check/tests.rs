@@ -35,12 +35,10 @@ fn probe(text: &str) -> Probe {
 
 async fn rule(root: &Path, probe: Option<Probe>, expect: Expect) -> Verdict {
     let check = Check {
-        name: Name::parse("it").unwrap(),
         probe,
         expect,
-        env: Vec::new(),
-        cwd: None,
         timeout: Duration::from_millis(300),
+        ..Check::new(Name::parse("it").unwrap())
     };
     let host = ["PATH", "HOME", "TOKEN"].map(|name| {
         let value = if name == "PATH" {

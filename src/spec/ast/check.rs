@@ -1,9 +1,11 @@
-use super::{Expect, Shell, sound};
+use super::{CheckAllow, ClassRule, Expect, Limits, Shell, sound};
 use crate::diag::{Code, Diagnostic};
 use crate::expr::Template;
+use crate::model::Mode;
 use crate::name::{EnvName, Name};
 use crate::source::Spanned;
-use crate::spec::decode::{Decoder, Entries, Fields, Period, RelPath, record};
+use crate::spec::decode::{Decode, Decoder, Entries, Fields, Glob, Period, RelPath, record, word};
+use crate::spec::yaml::Node;
 
 record! {
     /// One criterion: something that is run outside the worker, and what it must find.
@@ -24,9 +26,32 @@ record! {
         optional cwd: Box<Spanned<RelPath>>,
         /// The longest it may take: 60 s if absent.
         optional timeout: Spanned<Period>,
+        /// Whether it has a network: `false` if absent.
+        default network: bool,
+        /// How much a pass says: `verifiable` if absent.
+        default mode: Mode,
+        /// What it may reach besides the workspace.
+        optional allow: Box<CheckAllow>,
+        /// How much it may use.
+        optional limits: Box<Limits>,
+        /// Globs of files that it relies on and that no step may change.
+        default fixed: Vec<Spanned<Glob>>,
+        /// What decides the class of a failure before the built-in table does; the first rule
+        /// that holds.
+        default classify: Vec<ClassRule>,
     }
-    later { "network", "mode", "allow", "classify" }
+    instead { "net" => "write `network: true`" }
     finish has_probe;
+}
+
+impl Decode for Mode {
+    fn decode(node: &Node<'_>, decoder: &mut Decoder<'_>) -> Option<Self> {
+        let words = [
+            ("verifiable", Self::Verifiable),
+            ("plausible", Self::Plausible),
+        ];
+        word(node, &words, &[], decoder)
+    }
 }
 
 /// A check runs one thing; it may run nothing only if all it looks at is files.

@@ -4,6 +4,7 @@
 
 mod cache;
 mod check;
+mod classify;
 mod dag;
 mod expect;
 mod http;
@@ -13,6 +14,7 @@ mod plan;
 mod policy;
 mod repeat;
 mod retry;
+mod sandbox;
 mod secret;
 mod shell;
 mod sound;
@@ -21,6 +23,7 @@ mod wait;
 
 pub use cache::Cache;
 pub use check::Check;
+pub use classify::{Blame, ClassRule};
 pub use dag::{Dag, DagPolicy, Node};
 pub use expect::{Expect, JsonExpect};
 pub use http::{Http, HttpExpect, Method};
@@ -30,6 +33,7 @@ pub use plan::{DagKind, Plan, PlanKind};
 pub use policy::Policy;
 pub use repeat::ForEach;
 pub use retry::Retry;
+pub use sandbox::{Allow, CheckAllow, Limits};
 pub use secret::{Secret, SecretFrom};
 pub use shell::{Shell, ShellWord};
 pub use step::Step;

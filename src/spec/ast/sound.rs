@@ -23,6 +23,15 @@ pub(super) fn some_time(period: Option<&Spanned<Period>>, decoder: &mut Decoder<
     }
 }
 
+/// Notes a limit that leaves nothing.
+pub(super) fn something(is_nothing: bool, at: Span, decoder: &mut Decoder<'_>) {
+    if is_nothing {
+        let message = "with a limit of nothing, nothing could succeed";
+        let help = "remove it to have the usual limit";
+        decoder.note(Diagnostic::new(Code::ValueWrong, at, message).help(help));
+    }
+}
+
 /// Notes an empty list of program and arguments.
 pub(super) fn some_program(parts: Option<usize>, at: Span, decoder: &mut Decoder<'_>) {
     if parts == Some(0) {

@@ -1,4 +1,6 @@
-use super::{Cache, Check, ForEach, Http, Matrix, Retry, Shell, Wait, sound};
+use super::{
+    Allow, Cache, Check, ClassRule, ForEach, Http, Limits, Matrix, Retry, Shell, Wait, sound,
+};
 use crate::diag::{Code, Diagnostic};
 use crate::expr::{Expr, Template};
 use crate::model::{OnError, Schema};
@@ -64,10 +66,20 @@ record! {
         optional concurrency: Box<Spanned<String>>,
         /// What its failure means for the run: `fail` if absent.
         default on_error: OnError,
+        /// What it may reach: with it, the step runs in a sandbox.
+        optional allow: Box<Allow>,
+        /// How much it may use in its sandbox.
+        optional limits: Box<Limits>,
+        /// What decides the class of a failure before the built-in table does; the first rule
+        /// that holds.
+        default classify: Vec<ClassRule>,
     }
     later {
-        "skill", "agent", "approve", "gates", "tool", "target", "alternatives", "allow",
-        "classify",
+        "skill", "agent", "approve", "gates", "tool", "target", "alternatives",
+    }
+    instead {
+        "network" => "write `net: true` inside `allow`",
+        "fixed" => "a check has `fixed`: write it below `verify`",
     }
     aside {
         /// The prose of its section.
@@ -113,6 +125,9 @@ impl Step {
             cache: None,
             concurrency: None,
             on_error: OnError::default(),
+            allow: None,
+            limits: None,
+            classify: Vec::new(),
             briefing: None,
             has_executor: false,
         }
@@ -150,5 +165,24 @@ fn agrees(step: &mut Step, fields: &Fields<'_, '_>, decoder: &mut Decoder<'_>) {
             let message = format!("only a step with `{executor}` has `{key}`");
             decoder.note(Diagnostic::new(Code::KeyUnknown, fields.key(key), message));
         }
+    }
+    confined(fields, decoder);
+}
+
+/// Notes keys that speak of a process in steps that have none of their own, and limits without
+/// the sandbox that they hold in.
+fn confined(fields: &Fields<'_, '_>, decoder: &mut Decoder<'_>) {
+    let without = ["http", "uses", "wait"].iter().any(|key| fields.has(key));
+    let is_process = fields.has("run") || fields.has("exec") || !without;
+    for key in ["allow", "limits", "classify"] {
+        if fields.has(key) && !is_process {
+            let message = format!("only a step with `run` or `exec` has `{key}`");
+            decoder.note(Diagnostic::new(Code::KeyUnknown, fields.key(key), message));
+        }
+    }
+    if is_process && fields.has("limits") && !fields.has("allow") {
+        let message = "`limits` hold in a sandbox, and this step has none";
+        let help = "add `allow`, which says what the step may reach";
+        decoder.note(Diagnostic::new(Code::KeyMissing, fields.key("limits"), message).help(help));
     }
 }

@@ -15,6 +15,8 @@ pub struct Shape {
     pub known: &'static [&'static str],
     /// Keys that are known and not built yet.
     pub later: &'static [&'static str],
+    /// Keys that it has not, and what to do instead.
+    pub instead: &'static [(&'static str, &'static str)],
 }
 
 /// The keys of one mapping, taken one by one.
@@ -90,8 +92,16 @@ impl<'n, 'a> Fields<'n, 'a> {
 
     /// The mistake of a key that does not exist, with the nearest one or all that do.
     fn unknown(&mut self, key: &str, at: Span) -> Diagnostic {
-        let Shape { what, known, .. } = self.shape;
+        let Shape {
+            what,
+            known,
+            instead,
+            ..
+        } = self.shape;
         let mistake = Diagnostic::new(Code::KeyUnknown, at, format!("{what} has no key `{key}`"));
+        if let Some((_, help)) = instead.iter().find(|(other, _)| *other == key) {
+            return mistake.help(*help);
+        }
         let Some(near) = nearest(key, known.iter().copied()) else {
             return mistake.help(format!("its keys are {}", known.join(", ")));
         };

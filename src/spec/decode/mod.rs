@@ -13,6 +13,7 @@ mod mistakes;
 mod names;
 mod period;
 mod record;
+mod size;
 mod text;
 mod words;
 
@@ -24,7 +25,8 @@ pub use fields::{Fields, Shape};
 pub use mistakes::{MAX_MISTAKES, Mistakes};
 pub use period::Period;
 pub use record::RecordSchema;
-pub use text::{Glob, JsonPath, Pattern, RelPath};
+pub use size::Size;
+pub use text::{Glob, JsonPath, OwnPath, Pattern, ReadPath, RelPath};
 pub use words::word;
 
 pub(crate) use contract::contract;

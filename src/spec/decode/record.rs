@@ -73,7 +73,8 @@ fn prose(lines: &[&str]) -> String {
 ///
 /// Each key has a mode: `required` (without it there is no record), `expected` (an `Option`, and
 /// its absence a mistake), `optional` (an `Option`), `default` (the type's default if absent).
-/// `later` lists keys that are known and not built yet; `aside` adds fields that are no keys and
+/// `later` lists keys that are known and not built yet; `instead` says for keys that it has not
+/// what to do instead; `aside` adds fields that are no keys and
 /// are set from elsewhere; `finish` names a function that judges the whole.
 macro_rules! record {
     (
@@ -82,6 +83,7 @@ macro_rules! record {
             $( $(#[doc = $doc:literal])* $mode:ident $field:ident: $type:ty, )*
         }
         $(later { $($later:literal),* $(,)? })?
+        $(instead { $($other:literal => $help:literal),* $(,)? })?
         $(aside { $( $(#[doc = $note:literal])* $aside:ident: $kept:ty, )* })?
         $(finish $finish:path;)?
     ) => {
@@ -106,6 +108,7 @@ macro_rules! record {
                     what: $what,
                     known: Self::KEYS,
                     later: &[$($($later),*)?],
+                    instead: &[$($(($other, $help)),*)?],
                 };
                 let fields = $crate::spec::decode::Fields::open(shape, node, decoder)?;
                 $( let $field = record!(@read $mode $field fields decoder); )*

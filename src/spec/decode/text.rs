@@ -13,6 +13,15 @@ pub struct Glob(pub String);
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RelPath(pub String);
 
+/// A file or folder that may be read: relative to the workspace, absolute, or below the home
+/// folder, as `~/…`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ReadPath(pub String);
+
+/// A file or folder of the workspace that may be changed, relative to its root.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OwnPath(pub String);
+
 /// A JSON path (RFC 9535).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct JsonPath(pub String);
@@ -55,6 +64,39 @@ fn rel_path(text: &str) -> Result<RelPath, String> {
     match strays(text) {
         Some(why) => Err(why.into()),
         None => Ok(RelPath(text.into())),
+    }
+}
+
+/// Why a path cannot say what may be reached.
+fn vague(path: &str) -> Option<&'static str> {
+    let first = path.split('/').find(|part| !matches!(*part, "" | "."));
+    if path.is_empty() {
+        Some("a path cannot be empty")
+    } else if path.split('/').any(|part| part == "..") {
+        Some("a path that is allowed has no `..`")
+    } else if path.contains('*') || path.contains("{{") {
+        Some("a path that is allowed is neither a pattern nor a template; name the folder")
+    } else if path.starts_with('~') && !path.starts_with("~/") {
+        Some("only the own home folder has a short name, which is `~/`")
+    } else if !path.starts_with('/') && first == Some(".wf") {
+        Some("`.wf` belongs to wf itself")
+    } else {
+        None
+    }
+}
+
+fn read_path(text: &str) -> Result<ReadPath, String> {
+    match vague(text) {
+        Some(why) => Err(why.into()),
+        None => Ok(ReadPath(text.into())),
+    }
+}
+
+fn own_path(text: &str) -> Result<OwnPath, String> {
+    let outside = (text.starts_with(['/', '~'])).then_some("only the workspace can be written to");
+    match outside.or_else(|| vague(text)) {
+        Some(why) => Err(why.into()),
+        None => Ok(OwnPath(text.into())),
     }
 }
 
@@ -108,6 +150,8 @@ macro_rules! formed {
 formed! {
     Glob, glob, { "type": "string", "minLength": 1 };
     RelPath, rel_path, { "type": "string", "minLength": 1 };
+    ReadPath, read_path, { "type": "string", "minLength": 1 };
+    OwnPath, own_path, { "type": "string", "minLength": 1 };
     JsonPath, json_path, { "type": "string", "pattern": "^\\$" };
     Pattern, pattern, { "type": "string", "format": "regex" };
 }

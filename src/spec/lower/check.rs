@@ -1,10 +1,11 @@
 use std::time::Duration;
 
 use crate::expr::Template;
-use crate::model::{Check, EnvVar, Expect, JsonExpect, Probe, Script};
+use crate::model::{Check, ClassRule, EnvVar, Expect, JsonExpect, Limits, Probe, Script};
 use crate::name::EnvName;
+use crate::source::Spanned;
 use crate::spec::ast;
-use crate::spec::decode::Entries;
+use crate::spec::decode::{Entries, Glob, ReadPath, Size};
 
 /// The longest a check may take if it does not say.
 const TIMEOUT: Duration = Duration::from_mins(1);
@@ -29,7 +30,45 @@ fn check(check: &ast::Check) -> Check {
             .timeout
             .as_ref()
             .map_or(TIMEOUT, |period| period.value.0),
+        network: check.network,
+        mode: check.mode,
+        read: (check.allow.as_ref()).map_or_else(Vec::new, |allow| paths(&allow.read)),
+        limits: limits(check.limits.as_deref()),
+        fixed: globs(&check.fixed),
+        classify: rules(&check.classify),
     }
+}
+
+pub(super) fn paths(paths: &[Spanned<ReadPath>]) -> Vec<String> {
+    paths.iter().map(|path| path.value.0.clone()).collect()
+}
+
+pub(super) fn globs(globs: &[Spanned<Glob>]) -> Vec<String> {
+    globs.iter().map(|glob| glob.value.0.clone()).collect()
+}
+
+pub(super) fn limits(said: Option<&ast::Limits>) -> Limits {
+    let Some(said) = said else {
+        return Limits::default();
+    };
+    let bytes = |size: &Option<Spanned<Size>>| size.as_ref().map(|size| size.value.0);
+    Limits {
+        memory: bytes(&said.memory),
+        cpu: said.cpu.as_ref().map(|period| period.value.0),
+        processes: said.processes.as_ref().map(|count| count.value),
+        scratch: bytes(&said.scratch),
+        output: bytes(&said.output),
+    }
+}
+
+pub(super) fn rules(rules: &[ast::ClassRule]) -> Vec<ClassRule> {
+    let rule = |rule: &ast::ClassRule| ClassRule {
+        exit_code: rule.exit_code.0.iter().map(|code| code.value).collect(),
+        signal: rule.signal.as_ref().map(|signal| signal.value),
+        output: rule.output.as_ref().map(|pattern| pattern.0.clone()),
+        class: rule.class.0,
+    };
+    rules.iter().map(rule).collect()
 }
 
 fn expect(expect: &ast::Expect) -> Expect {
@@ -66,7 +105,7 @@ fn json(expect: &ast::JsonExpect) -> JsonExpect {
     }
 }
 
-pub(super) fn script(text: &str, shell: Option<&crate::source::Spanned<ast::Shell>>) -> Script {
+pub(super) fn script(text: &str, shell: Option<&Spanned<ast::Shell>>) -> Script {
     let shell = shell.map(|shell| shell.value.clone()).unwrap_or_default();
     Script {
         shell: shell.argv(),
@@ -75,7 +114,7 @@ pub(super) fn script(text: &str, shell: Option<&crate::source::Spanned<ast::Shel
 }
 
 pub(super) fn env(env: &Entries<EnvName, Template>) -> Vec<EnvVar> {
-    let variable = |(name, value): &(crate::source::Spanned<EnvName>, Template)| EnvVar {
+    let variable = |(name, value): &(Spanned<EnvName>, Template)| EnvVar {
         name: name.value.clone(),
         value: value.clone(),
     };

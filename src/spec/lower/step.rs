@@ -1,13 +1,11 @@
 use std::collections::HashMap;
 
-use super::check::{checks, env, script};
+use super::check::{checks, env, globs, limits, paths, rules, script};
 use super::matrix::combinations;
 use super::plan::{Lowering, NotLowered};
-use crate::model::{Cache, Fan, Http, Output, Retry, Step, StepIx, Uses, Wait, Work};
+use crate::model::{Allow, Cache, Fan, Http, Output, Retry, Step, StepIx, Uses, Wait, Work};
 use crate::name::Name;
-use crate::source::Spanned;
 use crate::spec::ast;
-use crate::spec::decode::Glob;
 
 /// The file a step stands in and where its siblings are.
 pub(super) struct Siblings<'l> {
@@ -54,8 +52,21 @@ pub(super) fn step(
         }),
         concurrency: step.concurrency.as_ref().map(|lock| lock.value.clone()),
         on_error: step.on_error,
+        allow: step.allow.as_deref().map(allow),
+        limits: limits(step.limits.as_deref()),
+        classify: rules(&step.classify),
         briefing: step.briefing.as_ref().map(ToString::to_string),
     })
+}
+
+fn allow(said: &ast::Allow) -> Allow {
+    Allow {
+        read: paths(&said.read),
+        write: said.write.iter().map(|path| path.value.0.clone()).collect(),
+        net: said.net,
+        env: said.env.iter().map(|name| name.value.to_string()).collect(),
+        exec: said.exec.as_deref().map(paths),
+    }
 }
 
 fn fan(step: &ast::Step) -> Fan {
@@ -155,8 +166,4 @@ fn outputs(step: &ast::Step) -> Vec<Output> {
             schema: schema.clone(),
         })
         .collect()
-}
-
-fn globs(globs: &[Spanned<Glob>]) -> Vec<String> {
-    globs.iter().map(|glob| glob.value.0.clone()).collect()
 }

@@ -1,6 +1,9 @@
 use std::time::Duration;
 
-use crate::model::{Fan, OnError, OnFailure, Plan, Policy, Probe, Retry, SecretSource, Wait, Work};
+use crate::model::{
+    Allow, Class, Fan, Limits, Mode, OnError, OnFailure, Plan, Policy, Probe, Retry, SecretSource,
+    Wait, Work,
+};
 use crate::spec::{Defaults, Memory, load, lower};
 
 fn defaults() -> Defaults {
@@ -112,6 +115,55 @@ fn what_is_said_arrives() {
     assert_eq!(check.timeout, Duration::from_mins(1));
     assert_eq!(check.expect.file_exists, ["f"]);
     assert_eq!(parts.outputs[0].value.source(), "{{ run.id }}");
+}
+
+#[test]
+fn sandboxes_and_rules_arrive() {
+    let plan = plan(
+        "  - id: a\n    run: x\n    allow: {read: [~/x], write: [out], net: true, env: [A], exec: [sh]}\n\
+         \x20   limits: {memory: 1MiB, cpu: 2s, processes: 3, scratch: 4, output: 5KiB}\n\
+         \x20   classify: [{exit_code: [1, 2], output: ^a, class: environmental}]\n\
+         \x20   verify:\n\
+         \x20     - {name: v, run: x, network: true, mode: plausible, allow: {read: [/y]}, fixed: [z],\n\
+         \x20        limits: {processes: 6}, classify: [{signal: 9, class: logical}]}\n\
+         \x20 - {id: b, run: x, verify: [{name: v, run: x}]}",
+    );
+    let [a, b] = plan.steps() else {
+        panic!("two steps")
+    };
+    let words = |word: &str| vec![word.to_owned()];
+    let allow = Allow {
+        read: words("~/x"),
+        write: words("out"),
+        net: true,
+        env: words("A"),
+        exec: Some(words("sh")),
+    };
+    assert_eq!(a.allow, Some(allow));
+    let limits = Limits {
+        memory: Some(1 << 20),
+        cpu: Some(Duration::from_secs(2)),
+        processes: Some(3),
+        scratch: Some(4),
+        output: Some(5 << 10),
+    };
+    assert_eq!(a.limits, limits);
+    let rule = &a.classify[0];
+    assert_eq!(
+        (rule.exit_code.as_slice(), rule.signal),
+        (&[1, 2][..], None)
+    );
+    assert_eq!(rule.class, Class::Environmental);
+    assert!(rule.output.as_ref().unwrap().is_match("abc"));
+    let check = &a.verify[0];
+    assert_eq!((check.network, check.mode), (true, Mode::Plausible));
+    assert_eq!((&check.read, &check.fixed), (&words("/y"), &words("z")));
+    assert_eq!(check.limits.processes, Some(6));
+    assert_eq!(check.classify[0].signal, Some(9));
+    assert_eq!((&b.allow, &b.limits), (&None, &Limits::default()));
+    let check = &b.verify[0];
+    assert_eq!((check.network, check.mode), (false, Mode::Verifiable));
+    assert!(check.read.is_empty() && check.fixed.is_empty() && check.classify.is_empty());
 }
 
 #[test]

@@ -212,8 +212,17 @@ impl Task {
             }
             _ => Vec::new(),
         };
+        let sandbox = match (&run.session.around, &step.allow) {
+            (Some(around), Some(allow)) => Some(around.of_step(allow, &step.limits, &output)),
+            _ => None,
+        };
         Ok(attempt::Job {
-            command: Command { argv, env, cwd },
+            command: Command {
+                argv,
+                env,
+                cwd,
+                sandbox,
+            },
             timeout: step.timeout,
             grace: run.plan.parts().policy.grace,
             log,
@@ -341,6 +350,7 @@ pub(super) async fn check(
         clock: Arc::clone(&session.clock),
         grace: run.plan.parts().policy.grace,
         params: run.params.clone(),
+        around: session.around.clone(),
     };
     let mut verdicts = Vec::with_capacity(checks.len());
     for check in checks {

@@ -103,6 +103,10 @@ pub async fn run(job: Job, ties: Ties) -> Gone {
     };
     // What an attempt left here that was interrupted is not this one's.
     let _ = std::fs::remove_file(&job.output);
+    if job.command.sandbox.is_some() {
+        // In a sandbox a file can only be shown if it is there.
+        let _ = File::create_new(&job.output);
+    }
     let exit = if *ties.stop.borrow() == Stop::No {
         match process::spawn(&job.command, &ties.mark) {
             Ok(process) => {

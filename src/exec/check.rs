@@ -8,6 +8,7 @@ use tokio::sync::watch;
 
 use super::probe::Probed;
 use super::process::Command;
+use super::sandbox::Around;
 use super::{Env, Hands, Host, Stop, Unable, environment, files, shell};
 use crate::expr::{EvalError, Scope, Template};
 use crate::machine::{Ruling, Verdict};
@@ -37,6 +38,8 @@ pub struct Ground {
     pub grace: Duration,
     /// The plan's resolved parameters.
     pub params: Object,
+    /// What confines them; `None`: nothing.
+    pub around: Option<Arc<Around>>,
 }
 
 /// A check with its templates rendered, ready to run.
@@ -112,6 +115,7 @@ fn command(check: &Check, ground: &Ground, scope: &dyn Scope) -> Result<Option<C
         argv: Vec::new(),
         env,
         cwd,
+        sandbox: ground.around.as_ref().map(|around| around.of_check(check)),
     };
     command.argv = match probe {
         Probe::Run(script) => shell::argv(script, command.path(), &command.cwd),

@@ -206,6 +206,7 @@ impl Secrets {
             argv: argv.to_vec(),
             env: (*self.host).clone().into_iter().collect(),
             cwd: self.root.clone(),
+            sandbox: None,
         };
         let probe = Probe {
             command,

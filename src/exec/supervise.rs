@@ -11,6 +11,7 @@ use tokio::time::Instant;
 
 use super::log::Stream;
 use super::process::Process;
+use super::sandbox::{Guard, Report};
 use super::{Stop, Unable};
 use crate::machine::Exit;
 

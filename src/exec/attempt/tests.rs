@@ -26,6 +26,7 @@ pub(super) fn job(dir: &Path, script: &str) -> Job {
             argv: ["sh", "-eu", "-c", script].map(String::from).into(),
             env: env.map(|(name, value)| (name.to_owned(), value)).into(),
             cwd: dir.to_path_buf(),
+            sandbox: None,
         },
         timeout: None,
         grace: Duration::from_millis(300),

@@ -1,6 +1,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::exec::Stop;
+use crate::exec::sandbox::Guard;
 use crate::exec::attempt::{Gone, Job};
 use crate::exec::probe::Probe;
 use crate::machine::{Attempt, Exit};
@@ -63,6 +64,8 @@ pub(super) enum Answer {
         exit: Exit,
         /// Whether its standard output went on.
         truncated: bool,
+        /// What its sandbox enforced; `None`: it had none.
+        guards: Option<Vec<Guard>>,
     },
     /// The keeper does nothing for such an attempt.
     Unknown,

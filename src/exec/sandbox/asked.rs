@@ -33,10 +33,8 @@ pub struct Sandbox {
 pub enum Layer {
     /// As it is, and whatever is written to it is thrown away.
     Scratch,
-    /// The workspace itself, which only these paths of may be written.
+    /// The workspace itself. All of it may be read, and only this written.
     Direct {
-        /// What may be read: paths relative to the workspace; `.` is all of it.
-        read: Vec<String>,
         /// Folders and files, relative to the workspace. A folder that is not there is made.
         write: Vec<String>,
         /// Files anywhere that may be written, and exist.

@@ -16,6 +16,7 @@
 //! **Invariant:** what runs in a sandbox has no capability, gets none by executing anything, sees no
 //! process outside, and ends with its sandbox.
 
+mod around;
 mod asked;
 mod guard;
 mod inner;
@@ -32,6 +33,7 @@ mod start;
 mod view;
 mod words;
 
+pub use around::Around;
 pub use asked::{Layer, Sandbox};
 pub use guard::Guard;
 pub use outer::stage;

@@ -74,9 +74,7 @@ impl<'a> View<'a> {
         let (system, rest): (Vec<PathBuf>, Vec<PathBuf>) = visible(self.sandbox)
             .into_iter()
             .partition(|path| !self.sandbox.home.as_ref().is_some_and(|home| path.starts_with(home)));
-        for path in system {
-            self.show(&path, &mut shown)?;
-        }
+        self.show(system, &mut shown)?;
         if let Some(home) = &self.sandbox.home
             && home.is_absolute()
             && !covered(home, &shown)
@@ -85,9 +83,7 @@ impl<'a> View<'a> {
             let home = self.canonical(home).unwrap_or_else(|| home.clone());
             self.scratch("home", &home).map_err(said("make an empty home"))?;
         }
-        for path in rest {
-            self.show(&path, &mut shown)?;
-        }
+        self.show(rest, &mut shown)?;
         if self.workspace()? {
             guards.push(Guard::Scratch);
         }
@@ -107,17 +103,23 @@ impl<'a> View<'a> {
         Ok(guards)
     }
 
-    /// Shows a path as it is. One that is not there is left out.
-    fn show(&self, path: &Path, shown: &mut Vec<PathBuf>) -> Result<(), Failed> {
-        let Ok((source, place)) = self.find(path) else {
-            return Ok(());
-        };
-        if place != path {
-            self.link(path, &place);
+    /// Shows paths as they are. Those that are not there are left out.
+    fn show(&self, paths: Vec<PathBuf>, shown: &mut Vec<PathBuf>) -> Result<(), Failed> {
+        let mut found = Vec::new();
+        for path in paths {
+            if let Ok((source, place)) = self.find(&path) {
+                if place != path {
+                    self.link(&path, &place);
+                }
+                found.push((source, place));
+            }
         }
-        if !covered(&place, shown) {
-            self.bind(&source, &place, Access::Read)?;
-            shown.push(place);
+        found.sort_by_key(|(_, place)| place.components().count());
+        for (source, place) in found {
+            if !covered(&place, shown) {
+                self.bind(&source, &place, Access::Read)?;
+                shown.push(place);
+            }
         }
         Ok(())
     }
@@ -147,8 +149,8 @@ impl<'a> View<'a> {
                 self.bind(&root, &place, Access::Read)?;
                 Ok(false)
             }
-            Layer::Direct { read, write, .. } => {
-                self.direct(&root, &place, read, write)?;
+            Layer::Direct { write, .. } => {
+                self.direct(&root, &place, write)?;
                 Ok(false)
             }
         }
@@ -174,31 +176,18 @@ impl<'a> View<'a> {
         })
     }
 
-    /// The workspace itself, as far as it may be read and written.
-    fn direct(&self, root: &OwnedFd, place: &Path, read: &[String], write: &[String]) -> Result<(), Failed> {
-        let all = read.iter().any(|path| path == ".");
-        if all {
-            self.bind(root, place, Access::Read)?;
-        } else {
-            let made = fs::create_dir_all(new(place)).and_then(|()| tmpfs(&new(place), "mode=755,size=1m"));
-            made.map_err(said("make room for the workspace"))?;
-            for path in read {
-                if let Ok(source) = beneath(root, path, OFlags::PATH) {
-                    self.bind(&source, &place.join(path), Access::Read)?;
-                }
-            }
-        }
+    /// The workspace itself, as far as it may be written.
+    fn direct(&self, root: &OwnedFd, place: &Path, write: &[String]) -> Result<(), Failed> {
+        self.bind(root, place, Access::Read)?;
         for path in write {
             let source = beneath(root, path, OFlags::PATH)
                 .or_else(|_| make(root, path).and_then(|()| beneath(root, path, OFlags::PATH)))
                 .map_err(said(&format!("let `{path}` be written")))?;
-            let at = if path == "." { place.to_path_buf() } else { place.join(path) };
-            self.bind(&source, &at, Access::Write)?;
+            let found = fs::read_link(self.by_descriptor(&source)).map_err(said("look"))?;
+            let at = found.strip_prefix(OLD).unwrap_or(&found);
+            self.bind(&source, &Path::new("/").join(at), Access::Write)?;
         }
-        if all {
-            return Ok(());
-        }
-        remount(&new(place), Access::Read, false).map_err(said("protect the workspace"))
+        Ok(())
     }
 
     /// Folders and files that seem to be empty.

@@ -11,6 +11,7 @@ use landlock::{
 use rustix::process::{Resource, Rlimit};
 use rustix::thread::{CapabilitySet, CapabilitySets};
 
+use super::limits::{MEMORY, PROCESSES};
 use super::{Guard, Sandbox, seccomp};
 
 /// What Landlock is asked to know; an older kernel does what it can.
@@ -20,40 +21,38 @@ const RULES: ABI = ABI::V6;
 pub(super) fn limit(sandbox: &Sandbox, outside: &[Guard]) -> Result<Vec<Guard>, String> {
     let mut guards = Vec::new();
     let limits = &sandbox.limits;
-    let set = |resource, most: u64| {
-        let both = Rlimit {
-            current: Some(most),
-            maximum: Some(most),
-        };
-        let kept = rustix::process::getrlimit(resource);
-        let lower = kept.maximum.is_none_or(|now| most <= now);
-        let done = if lower { rustix::process::setrlimit(resource, both) } else { Ok(()) };
-        done.map_err(|error| format!("a limit cannot be set: {error}"))
-    };
-    set(Resource::Core, 0)?;
+    at_most(Resource::Core, 0)?;
     if let Some(cpu) = limits.cpu {
-        set(Resource::Cpu, seconds(cpu))?;
+        at_most(Resource::Cpu, seconds(cpu))?;
         guards.push(Guard::Cpu);
     }
-    if !outside.contains(&Guard::Memory)
-        && let Some(memory) = limits.memory
-    {
-        set(Resource::Data, memory)?;
+    if !outside.contains(&Guard::Memory) {
+        at_most(Resource::Data, limits.memory.unwrap_or(MEMORY))?;
         guards.push(Guard::Memory);
     }
-    if !outside.contains(&Guard::Count)
-        && let Some(processes) = limits.processes
-    {
-        if rustix::process::geteuid().is_root() {
-            return Err("the number of processes cannot be limited: a super-user's are counted only in a \
-                 control group, and none can be made; remove `limits.processes`, or start wf where it \
-                 may write to /sys/fs/cgroup"
-                .into());
-        }
-        set(Resource::Nproc, u64::from(processes))?;
+    // The system counts a super-user's processes only in a control group.
+    if !outside.contains(&Guard::Count) && !rustix::process::geteuid().is_root() {
+        at_most(Resource::Nproc, u64::from(limits.processes.unwrap_or(PROCESSES)))?;
         guards.push(Guard::Count);
+    } else if !outside.contains(&Guard::Count) && limits.processes.is_some() {
+        return Err("the number of a super-user's processes can be limited only in a control group, and \
+             none can be made; remove `limits.processes`, or let wf write to /sys/fs/cgroup"
+            .into());
     }
     Ok(guards)
+}
+
+/// Sets a limit that nothing can raise again. One that is lower already stays.
+fn at_most(resource: Resource, most: u64) -> Result<(), String> {
+    let now = rustix::process::getrlimit(resource).maximum;
+    if now.is_some_and(|now| now < most) {
+        return Ok(());
+    }
+    let both = Rlimit {
+        current: Some(most),
+        maximum: Some(most),
+    };
+    rustix::process::setrlimit(resource, both).map_err(|error| format!("a limit cannot be set: {error}"))
 }
 
 fn seconds(time: Duration) -> u64 {

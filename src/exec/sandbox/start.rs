@@ -24,7 +24,7 @@ pub(in crate::exec) struct Confined {
 }
 
 /// What was heard of a sandbox whose processes have ended.
-#[derive(Debug, Default, PartialEq, Eq)]
+#[derive(Debug, Default, PartialEq)]
 pub(in crate::exec) struct Report {
     /// What was enforced.
     pub(in crate::exec) guards: Vec<Guard>,

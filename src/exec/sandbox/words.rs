@@ -5,7 +5,6 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 use super::{Guard, Sandbox};
-use crate::exec::Env;
 use crate::model::Class;
 
 /// The word that makes this program a stage of a sandbox. It is no command that a person gives.

@@ -15,6 +15,7 @@ fn start(dir: &Path, script: &str) -> Process {
         argv: ["sh", "-c", script].map(String::from).into(),
         env: vec![("PATH".into(), "/usr/bin:/bin".into())],
         cwd: dir.to_path_buf(),
+        sandbox: None,
     };
     spawn(&command, &format!("test-{}", dir.display())).unwrap()
 }

@@ -57,7 +57,14 @@ pub fn session(ui: &Ui, ready: &Ready, telling: &Telling) -> Result<Arc<Session>
 
 fn around(ui: &Ui, ready: &Ready) -> Option<Arc<Around>> {
     let (config, workspace) = (&ready.config.sandbox, &ready.workspace);
-    let around = || Around::new(&workspace.root, &workspace.state, &ui.env.host(), &config.read);
+    let around = || {
+        Around::new(
+            &workspace.root,
+            &workspace.state,
+            &ui.env.host(),
+            &config.read,
+        )
+    };
     config.on.then(|| Arc::new(around()))
 }
 

@@ -236,6 +236,7 @@ impl Task {
         Parts {
             host: &self.run.session.host,
             pass: &self.run.session.pass,
+            allow: self.run.session.around.as_ref().and(step.allow.as_ref()),
             plan: &self.run.plan.parts().env,
             step: &step.env,
             params: &self.run.params,

@@ -113,7 +113,9 @@ pub async fn run(job: Job, ties: Ties) -> Gone {
                 if let Some(tell) = ties.on_start {
                     tell(process.id(), process.start());
                 }
-                supervise(process, limits, ties.stop, &mut writer).await.exit
+                supervise(process, limits, ties.stop, &mut writer)
+                    .await
+                    .exit
             }
             Err(unable) => unable.into(),
         }

@@ -49,7 +49,11 @@ pub(super) fn spawn(image: Image<'_>, given: &[(BorrowedFd<'_>, i32)]) -> io::Re
     let (err, err_end) = rustix::pipe::pipe_with(PipeFlags::CLOEXEC)?;
     let nothing = nothing()?;
     let mut files = PosixSpawnFileActions::init()?;
-    let usual = [(nothing.as_fd(), 0), (out_end.as_fd(), 1), (err_end.as_fd(), 2)];
+    let usual = [
+        (nothing.as_fd(), 0),
+        (out_end.as_fd(), 1),
+        (err_end.as_fd(), 2),
+    ];
     for (end, number) in usual.iter().chain(given) {
         files.add_dup2(end.as_raw_fd(), *number)?;
     }

@@ -1,9 +1,9 @@
 use serde::{Deserialize, Serialize};
 
 use crate::exec::Stop;
-use crate::exec::sandbox::Guard;
 use crate::exec::attempt::{Gone, Job};
 use crate::exec::probe::Probe;
+use crate::exec::sandbox::Guard;
 use crate::machine::{Attempt, Exit};
 use crate::name::RunId;
 

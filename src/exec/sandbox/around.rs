@@ -80,12 +80,30 @@ mod tests {
             ("HOME".into(), "/home/ada".into()),
             ("PATH".into(), "/usr/bin:.:/home/ada/bin".into()),
         ]);
-        let around = Around::new(Path::new("/w"), Path::new("/w/.wf"), &host, &["/srv".into()]);
+        let around = Around::new(
+            Path::new("/w"),
+            Path::new("/w/.wf"),
+            &host,
+            &["/srv".into()],
+        );
         let mut check = Check::new(Name::parse("it").unwrap());
         check.read = vec!["~/data".into(), "in".into()];
         let sandbox = around.of_check(&check);
-        let read: Vec<_> = sandbox.read.iter().filter_map(|path| path.to_str()).collect();
-        assert_eq!(read, ["/usr/bin", "/home/ada/bin", "/srv", "/home/ada/data", "/w/in"]);
+        let read: Vec<_> = sandbox
+            .read
+            .iter()
+            .filter_map(|path| path.to_str())
+            .collect();
+        assert_eq!(
+            read,
+            [
+                "/usr/bin",
+                "/home/ada/bin",
+                "/srv",
+                "/home/ada/data",
+                "/w/in"
+            ]
+        );
         assert_eq!(sandbox.hidden, [Path::new("/w/.wf")]);
         assert_eq!((sandbox.layer, sandbox.network), (Layer::Scratch, false));
     }

@@ -1,16 +1,16 @@
 //! The inner stage: process 1 of its world.
 
 use std::io;
+use std::os::unix::process::ExitStatusExt as _;
 use std::path::Path;
 use std::process::ExitStatus;
-use std::os::unix::process::ExitStatusExt as _;
 
 use nix::sys::signal::{SigSet, Signal};
 use rustix::process::{DumpableBehavior, Pid, WaitOptions};
 
 use super::outer::{Talk, order};
 use super::words::{ORDER, Order, Word};
-use super::{Guard, loopback, mounts, programs, rights};
+use super::{Guard, loopback, mounts, rights};
 use crate::exec::process;
 use crate::exec::spawn::{self, Image};
 
@@ -43,19 +43,17 @@ fn confine(order: &Order) -> Result<Vec<Guard>, String> {
     if has_users() {
         guards.push(Guard::Users);
     }
-    guards.extend(mounts::enter(sandbox)?);
+    let entered = mounts::enter(order)?;
+    guards.extend(entered.guards);
     if !sandbox.network {
-        loopback::up().map_err(|error| format!("the loopback interface cannot be used: {error}"))?;
+        loopback::up()
+            .map_err(|error| format!("the loopback interface cannot be used: {error}"))?;
         guards.push(Guard::Network);
     }
     guards.extend(rights::limit(sandbox, &order.outside)?);
-    let allowed = match &sandbox.programs {
-        Some(names) => Some(programs::files(names, order.path.as_deref(), &order.cwd)?),
-        None => None,
-    };
     let gave_up = rights::give_up();
     gave_up.map_err(|error| format!("capabilities cannot be given up: {error}"))?;
-    if rights::rule(allowed.as_deref())? {
+    if rights::rule(entered.programs.as_deref())? {
         guards.push(Guard::Landlock);
     }
     rights::refuse()?;
@@ -85,7 +83,8 @@ fn start(order: &Order) -> Result<Pid, crate::exec::Unable> {
         env: &order.env,
         cwd: &order.cwd,
     };
-    spawn::beside(image, ORDER).map_err(|error| process::refused(&error, &command, Path::new(&program)))
+    spawn::beside(image, ORDER)
+        .map_err(|error| process::refused(&error, &command, Path::new(&program)))
 }
 
 /// Waits for the command; whatever else ends here is seen off.

@@ -96,11 +96,18 @@ fn newer(told: &str, name: &str, knob: &Knob) -> Option<PathBuf> {
         .map(Path::new)
         .find(|mount| mount.join("cgroup.subtree_control").exists())?;
     let parent = mount.join(own.trim_start_matches('/'));
-    let parent = if parent == mount { mount } else { parent.parent()? };
+    let parent = if parent == mount {
+        mount
+    } else {
+        parent.parent()?
+    };
     let handed = || fs::read_to_string(parent.join("cgroup.subtree_control")).unwrap_or_default();
     let hands = |list: String| list.split_whitespace().any(|one| one == knob.controller);
     if !hands(handed()) {
-        let _ = fs::write(parent.join("cgroup.subtree_control"), format!("+{}", knob.controller));
+        let _ = fs::write(
+            parent.join("cgroup.subtree_control"),
+            format!("+{}", knob.controller),
+        );
     }
     if !hands(handed()) {
         return None;

@@ -20,7 +20,11 @@ pub(super) fn up() -> io::Result<()> {
         None,
     )?;
     let sent = rustix::net::send(&socket, &request(), SendFlags::empty())?;
-    if sent == 32 { Ok(()) } else { Err(io::ErrorKind::WriteZero.into()) }
+    if sent == 32 {
+        Ok(())
+    } else {
+        Err(io::ErrorKind::WriteZero.into())
+    }
 }
 
 /// `struct nlmsghdr` and `struct ifinfomsg`.

@@ -15,7 +15,8 @@ use rustix::mount::{MountFlags, MountPropagationFlags, UnmountFlags};
 
 use super::places::{DEVICES, EMPTY_FILES, EMPTY_FOLDERS};
 use super::view::{covered, visible};
-use super::{Guard, Layer, Sandbox};
+use super::words::Order;
+use super::{Guard, Layer, Sandbox, programs};
 
 /// Where the old root is.
 const OLD: &str = "/old";
@@ -32,21 +33,36 @@ const SCRATCH: u64 = 2 << 30;
 /// Something that could not be shown as it was to be.
 pub(super) type Failed = String;
 
-/// Builds the view of a sandbox and enters it. Gives what it enforces.
-pub(super) fn enter(sandbox: &Sandbox) -> Result<Vec<Guard>, Failed> {
-    let view = View::begin(sandbox)?;
-    let guards = view.build()?;
-    view.seal().map_err(said("enter the new root"))?;
-    Ok(guards)
+/// What a view enforces, and the only files that may be executed in it, if not all may.
+pub(super) struct Entered {
+    pub(super) guards: Vec<Guard>,
+    pub(super) programs: Option<Vec<PathBuf>>,
 }
 
-struct View<'a> {
+/// Builds the view of a sandbox and enters it.
+pub(super) fn enter(order: &Order) -> Result<Entered, Failed> {
+    let view = View::begin(&order.sandbox)?;
+    let guards = view.build()?;
+    let programs = match &order.sandbox.programs {
+        None => None,
+        Some(names) => {
+            let names: Vec<String> = names.iter().chain(order.argv.first()).cloned().collect();
+            let around = (order.path.as_deref(), order.cwd.as_path());
+            Some(programs::only(&view, &names, around)?)
+        }
+    };
+    view.seal().map_err(said("enter the new root"))?;
+    Ok(Entered { guards, programs })
+}
+
+/// A view that is being built.
+pub(super) struct View<'a> {
     sandbox: &'a Sandbox,
     old: OwnedFd,
 }
 
 /// Says what was tried when something failed.
-fn said(tried: &str) -> impl Fn(io::Error) -> Failed + '_ {
+pub(super) fn said(tried: &str) -> impl Fn(io::Error) -> Failed + '_ {
     move |error| format!("the sandbox cannot {tried}: {error}")
 }
 
@@ -71,9 +87,14 @@ impl<'a> View<'a> {
             self.scratch(name, Path::new(at)).map_err(said(at))?;
         }
         let mut shown: Vec<PathBuf> = Vec::new();
-        let (system, rest): (Vec<PathBuf>, Vec<PathBuf>) = visible(self.sandbox)
-            .into_iter()
-            .partition(|path| !self.sandbox.home.as_ref().is_some_and(|home| path.starts_with(home)));
+        let (system, rest): (Vec<PathBuf>, Vec<PathBuf>) =
+            visible(self.sandbox).into_iter().partition(|path| {
+                !self
+                    .sandbox
+                    .home
+                    .as_ref()
+                    .is_some_and(|home| path.starts_with(home))
+            });
         self.show(system, &mut shown)?;
         if let Some(home) = &self.sandbox.home
             && home.is_absolute()
@@ -81,7 +102,8 @@ impl<'a> View<'a> {
             && !home.starts_with(&self.sandbox.root)
         {
             let home = self.canonical(home).unwrap_or_else(|| home.clone());
-            self.scratch("home", &home).map_err(said("make an empty home"))?;
+            self.scratch("home", &home)
+                .map_err(said("make an empty home"))?;
         }
         self.show(rest, &mut shown)?;
         if self.workspace()? {
@@ -125,11 +147,13 @@ impl<'a> View<'a> {
     }
 
     /// Makes a link where the old root has one, if there is room for it.
-    fn link(&self, path: &Path, to: &Path) {
+    pub(super) fn link(&self, path: &Path, to: &Path) {
         let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else {
             return;
         };
-        let parent = self.canonical(parent).unwrap_or_else(|| parent.to_path_buf());
+        let parent = self
+            .canonical(parent)
+            .unwrap_or_else(|| parent.to_path_buf());
         let at = new(&parent);
         if fs::create_dir_all(&at).is_ok() {
             let _ = std::os::unix::fs::symlink(to, at.join(name));
@@ -170,10 +194,12 @@ impl<'a> View<'a> {
         rustix::mount::mount("overlay", &at, "overlay", PLAIN, layers)?;
         // An overlay can be made where files of it cannot be, for example on another overlay.
         let trial = at.join(".wf-scratch-trial");
-        fs::write(&trial, "").and_then(|()| fs::remove_file(&trial)).or_else(|error| {
-            rustix::mount::unmount(&at, UnmountFlags::DETACH)?;
-            Err(error)
-        })
+        fs::write(&trial, "")
+            .and_then(|()| fs::remove_file(&trial))
+            .or_else(|error| {
+                rustix::mount::unmount(&at, UnmountFlags::DETACH)?;
+                Err(error)
+            })
     }
 
     /// The workspace itself, as far as it may be written.
@@ -234,7 +260,13 @@ impl<'a> View<'a> {
                 fs::remove_file(&at)?;
             }
         }
-        for (name, to) in [("fd", "/proc/self/fd"), ("stdin", "fd/0"), ("stdout", "fd/1"), ("stderr", "fd/2"), ("ptmx", "pts/ptmx")] {
+        for (name, to) in [
+            ("fd", "/proc/self/fd"),
+            ("stdin", "fd/0"),
+            ("stdout", "fd/1"),
+            ("stderr", "fd/2"),
+            ("ptmx", "pts/ptmx"),
+        ] {
             std::os::unix::fs::symlink(to, dev.join(name))?;
         }
         fs::create_dir(dev.join("pts"))?;
@@ -256,7 +288,12 @@ impl<'a> View<'a> {
     }
 
     /// Shows something that is open at a place of the new root.
-    fn bind(&self, source: &OwnedFd, place: &Path, access: Access) -> Result<(), Failed> {
+    pub(super) fn bind(
+        &self,
+        source: &OwnedFd,
+        place: &Path,
+        access: Access,
+    ) -> Result<(), Failed> {
         let shown = || -> io::Result<()> {
             let at = new(place);
             let folder = rustix::fs::fstat(source)?.st_mode & 0o170_000 == 0o040_000;
@@ -275,7 +312,7 @@ impl<'a> View<'a> {
     }
 
     /// Opens a path of the old root, and says which path without links it means.
-    fn find(&self, path: &Path) -> io::Result<(OwnedFd, PathBuf)> {
+    pub(super) fn find(&self, path: &Path) -> io::Result<(OwnedFd, PathBuf)> {
         let flags = OFlags::PATH | OFlags::CLOEXEC;
         let resolve = ResolveFlags::IN_ROOT | ResolveFlags::NO_MAGICLINKS;
         let found = rustix::fs::openat2(&self.old, path, flags, Mode::empty(), resolve)?;
@@ -284,8 +321,25 @@ impl<'a> View<'a> {
         Ok((found, Path::new("/").join(place)))
     }
 
-    fn canonical(&self, path: &Path) -> Option<PathBuf> {
+    pub(super) fn canonical(&self, path: &Path) -> Option<PathBuf> {
         self.find(path).ok().map(|(_, place)| place)
+    }
+
+    /// Lets nothing be executed that lies where a step can write, or in the workspace.
+    pub(super) fn make_inert(&self) -> Result<(), Failed> {
+        let failed = said("protect what may be written");
+        let mut places: Vec<PathBuf> = ["/tmp", "/var/tmp", "/dev/shm"].map(PathBuf::from).into();
+        places.extend(
+            self.sandbox
+                .home
+                .as_ref()
+                .and_then(|home| self.canonical(home)),
+        );
+        for place in places {
+            remount(&new(&place), Access::Inert, false).map_err(&failed)?;
+        }
+        let root = self.canonical(&self.sandbox.root).unwrap_or_default();
+        remount(&new(&root), Access::Inert, true).map_err(failed)
     }
 
     fn by_descriptor(&self, open: &OwnedFd) -> PathBuf {
@@ -295,7 +349,6 @@ impl<'a> View<'a> {
     /// Makes the new root the only one.
     fn seal(self) -> io::Result<()> {
         drop(self.old);
-        remount(&new(Path::new("/dev")), Access::Write, false).ok();
         rustix::process::chdir(NEW)?;
         rustix::process::pivot_root(".", ".")?;
         rustix::mount::unmount(".", UnmountFlags::DETACH)?;
@@ -307,9 +360,11 @@ impl<'a> View<'a> {
 
 /// How something is shown.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Access {
+pub(super) enum Access {
     Read,
     Write,
+    /// It may be written as before, and nothing in it executed.
+    Inert,
 }
 
 /// Makes an empty root and puts the old one below it.
@@ -327,7 +382,7 @@ fn aside() -> io::Result<()> {
 }
 
 /// A path of the new root, as long as that is not the root.
-fn new(path: &Path) -> PathBuf {
+pub(super) fn new(path: &Path) -> PathBuf {
     Path::new(NEW).join(path.strip_prefix("/").unwrap_or(path))
 }
 
@@ -339,7 +394,13 @@ fn open(path: &Path) -> io::Result<OwnedFd> {
 /// Opens what a path means below a folder; nothing outside of it, links and all.
 fn beneath(root: &impl AsFd, path: &str, flags: OFlags) -> io::Result<OwnedFd> {
     let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS;
-    Ok(rustix::fs::openat2(root, path, flags | OFlags::CLOEXEC, Mode::empty(), resolve)?)
+    Ok(rustix::fs::openat2(
+        root,
+        path,
+        flags | OFlags::CLOEXEC,
+        Mode::empty(),
+        resolve,
+    )?)
 }
 
 /// Makes a folder below another, with those on the way.
@@ -356,9 +417,15 @@ fn make(root: &impl AsFd, path: &str) -> io::Result<()> {
     Ok(())
 }
 
-fn tmpfs(at: &Path, options: &str) -> io::Result<()> {
+pub(super) fn tmpfs(at: &Path, options: &str) -> io::Result<()> {
     let options = CString::new(options)?;
-    Ok(rustix::mount::mount("tmpfs", at, "tmpfs", PLAIN, options.as_c_str())?)
+    Ok(rustix::mount::mount(
+        "tmpfs",
+        at,
+        "tmpfs",
+        PLAIN,
+        options.as_c_str(),
+    )?)
 }
 
 /// Puts something that is empty over something that is not.
@@ -369,7 +436,7 @@ fn over(nothing: &Path, at: &Path) -> io::Result<()> {
 
 /// Gives a mount, and perhaps those below it, the flags of what is shown. Those that it has
 /// already stay: the system lets nobody take them off.
-fn remount(at: &Path, access: Access, below: bool) -> io::Result<()> {
+pub(super) fn remount(at: &Path, access: Access, below: bool) -> io::Result<()> {
     let table = fs::read_to_string(format!("{OLD}/proc/self/mountinfo"))?;
     for line in table.lines() {
         let Some((place, flags)) = mounted(line) else {
@@ -379,6 +446,7 @@ fn remount(at: &Path, access: Access, below: bool) -> io::Result<()> {
             let locked = match access {
                 Access::Read => MountFlags::RDONLY,
                 Access::Write => MountFlags::empty(),
+                Access::Inert => MountFlags::NOEXEC,
             };
             rustix::mount::mount_remount(&place, MountFlags::BIND | PLAIN | locked | flags, c"")?;
         }
@@ -400,7 +468,10 @@ fn mounted(line: &str) -> Option<(PathBuf, MountFlags)> {
         "relatime" => MountFlags::RELATIME,
         _ => MountFlags::empty(),
     });
-    Some((place.into(), flags.fold(MountFlags::empty(), MountFlags::union)))
+    Some((
+        place.into(),
+        flags.fold(MountFlags::empty(), MountFlags::union),
+    ))
 }
 
 /// Blanks and the like are written as a backslash and three octal digits.
@@ -408,7 +479,9 @@ fn unescaped(text: &str) -> String {
     let mut parts = text.split('\\');
     let mut plain = parts.next().unwrap_or_default().to_owned();
     for part in parts {
-        let code = part.get(..3).and_then(|digits| u8::from_str_radix(digits, 8).ok());
+        let code = part
+            .get(..3)
+            .and_then(|digits| u8::from_str_radix(digits, 8).ok());
         match code {
             Some(code) => {
                 plain.push(char::from(code));
@@ -432,7 +505,10 @@ mod tests {
         let line = "36 35 98:0 /mnt1 /new/my\\040folder ro,noexec,relatime master:1 - ext3 /dev/root rw,errors=continue";
         let (place, flags) = mounted(line).expect("a mount");
         assert_eq!(place, Path::new("/new/my folder"));
-        assert_eq!(flags, MountFlags::RDONLY | MountFlags::NOEXEC | MountFlags::RELATIME);
+        assert_eq!(
+            flags,
+            MountFlags::RDONLY | MountFlags::NOEXEC | MountFlags::RELATIME
+        );
         assert_eq!(mounted("too short"), None);
         assert_eq!(unescaped("a\\134b\\x"), "a\\b\\x");
     }

@@ -61,7 +61,9 @@ fn outer() -> io::Result<()> {
             rustix::process::waitpid(Some(pid), WaitOptions::empty())?;
             Ok(())
         }
-        Err(error) => talk.fail(&Word::unable(format!("cannot start its own stage: {error}"))),
+        Err(error) => talk.fail(&Word::unable(format!(
+            "cannot start its own stage: {error}"
+        ))),
     }
 }
 
@@ -77,10 +79,13 @@ fn enter(network: bool) -> Result<(), String> {
     match entered {
         Ok(()) => become_oneself(user.as_raw(), group.as_raw())
             .map_err(|error| format!("cannot name its user in a namespace of its own: {error}"))?,
-        Err(_) if may_all() => nix::sched::unshare(spaces).map_err(|error| refused(error.into()))?,
+        Err(_) if may_all() => {
+            nix::sched::unshare(spaces).map_err(|error| refused(error.into()))?
+        }
         Err(error) => return Err(refused(error.into())),
     }
-    keep_capabilities().map_err(|error| format!("cannot keep its capabilities for a moment: {error}"))
+    keep_capabilities()
+        .map_err(|error| format!("cannot keep its capabilities for a moment: {error}"))
 }
 
 fn may_all() -> bool {

@@ -3,7 +3,17 @@
 /// Folders of the system that hold programs and what they need. Links among them are shown as
 /// links.
 pub(super) const SYSTEM: [&str; 12] = [
-    "/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/etc", "/opt", "/nix", "/gnu",
+    "/usr",
+    "/bin",
+    "/sbin",
+    "/lib",
+    "/lib32",
+    "/lib64",
+    "/libx32",
+    "/etc",
+    "/opt",
+    "/nix",
+    "/gnu",
     "/sys/devices/system/cpu",
 ];
 

@@ -32,12 +32,17 @@ pub(super) fn limit(sandbox: &Sandbox, outside: &[Guard]) -> Result<Vec<Guard>, 
     }
     // The system counts a super-user's processes only in a control group.
     if !outside.contains(&Guard::Count) && !rustix::process::geteuid().is_root() {
-        at_most(Resource::Nproc, u64::from(limits.processes.unwrap_or(PROCESSES)))?;
+        at_most(
+            Resource::Nproc,
+            u64::from(limits.processes.unwrap_or(PROCESSES)),
+        )?;
         guards.push(Guard::Count);
     } else if !outside.contains(&Guard::Count) && limits.processes.is_some() {
-        return Err("the number of a super-user's processes can be limited only in a control group, and \
+        return Err(
+            "the number of a super-user's processes can be limited only in a control group, and \
              none can be made; remove `limits.processes`, or let wf write to /sys/fs/cgroup"
-            .into());
+                .into(),
+        );
     }
     Ok(guards)
 }
@@ -48,11 +53,14 @@ fn at_most(resource: Resource, most: u64) -> Result<(), String> {
     if now.is_some_and(|now| now < most) {
         return Ok(());
     }
+    // Who uses too much time on processors is told so before it is killed.
+    let last = u64::from(resource == Resource::Cpu);
     let both = Rlimit {
         current: Some(most),
-        maximum: Some(most),
+        maximum: Some(most + last),
     };
-    rustix::process::setrlimit(resource, both).map_err(|error| format!("a limit cannot be set: {error}"))
+    rustix::process::setrlimit(resource, both)
+        .map_err(|error| format!("a limit cannot be set: {error}"))
 }
 
 fn seconds(time: Duration) -> u64 {
@@ -94,7 +102,9 @@ pub(super) fn rule(programs: Option<&[PathBuf]>) -> Result<bool, String> {
     let handled = Ruleset::default()
         .set_compatibility(level)
         .handle_access(AccessFs::Execute)
-        .map_err(|_| "`allow.exec` needs Landlock, which this kernel has not; remove it".to_owned())?;
+        .map_err(|_| {
+            "`allow.exec` needs Landlock, which this kernel has not; remove it".to_owned()
+        })?;
     let mut rules = handled
         .set_compatibility(CompatLevel::BestEffort)
         .handle_access(AccessFs::from_all(RULES))
@@ -116,7 +126,10 @@ pub(super) fn rule(programs: Option<&[PathBuf]>) -> Result<bool, String> {
     for program in programs {
         if let Ok(file) = PathFd::new(program) {
             rules = rules
-                .add_rule(PathBeneath::new(file, AccessFs::Execute | AccessFs::ReadFile))
+                .add_rule(PathBeneath::new(
+                    file,
+                    AccessFs::Execute | AccessFs::ReadFile,
+                ))
                 .map_err(told)?;
         }
     }

@@ -39,7 +39,8 @@ pub(in crate::exec) fn start(
     env: Vec<String>,
     mark: &str,
 ) -> Result<(Started, Confined), Unable> {
-    let unable = |error: io::Error| Unable::environmental(format!("a sandbox cannot be started: {error}"));
+    let unable =
+        |error: io::Error| Unable::environmental(format!("a sandbox cannot be started: {error}"));
     let group = Group::make(mark, &sandbox.limits);
     let order = Order {
         sandbox: sandbox.clone(),
@@ -67,7 +68,10 @@ pub(in crate::exec) fn start(
     });
     // Without the word it waits for, it does nothing but end.
     ready.map_err(unable)?;
-    let confined = Confined { talk, _group: group };
+    let confined = Confined {
+        talk,
+        _group: group,
+    };
     Ok((started, confined))
 }
 

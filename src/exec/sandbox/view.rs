@@ -38,7 +38,11 @@ mod tests {
         Sandbox {
             root: "/home/ada/work".into(),
             layer: Layer::Scratch,
-            read: vec!["/srv/data".into(), "/home/ada/work/in".into(), "../up".into()],
+            read: vec![
+                "/srv/data".into(),
+                "/home/ada/work/in".into(),
+                "../up".into(),
+            ],
             hidden: Vec::new(),
             home: Some("/home/ada".into()),
             network,
@@ -54,17 +58,39 @@ mod tests {
         for path in ["/usr", "/srv/data", "/home/ada/.cargo/registry"] {
             assert!(has(path), "{path}");
         }
-        for path in ["/", "/home", "/home/ada", "/home/ada/.ssh", "/run", "/var", "/home/ada/work/in", "../up"] {
+        for path in [
+            "/",
+            "/home",
+            "/home/ada",
+            "/home/ada/.ssh",
+            "/run",
+            "/var",
+            "/home/ada/work/in",
+            "../up",
+        ] {
             assert!(!has(path), "{path}");
         }
         assert!(!has("/etc/resolv.conf"));
-        assert!(visible(&sandbox(true)).iter().any(|one| one == Path::new("/etc/resolv.conf")));
+        assert!(
+            visible(&sandbox(true))
+                .iter()
+                .any(|one| one == Path::new("/etc/resolv.conf"))
+        );
     }
 
     #[test]
     fn no_folder_of_tools_can_hold_secrets_of_others() {
         for tool in TOOLS {
-            for secret in [".ssh", ".gnupg", ".aws", ".config", ".local/share", ".cargo", ".netrc", ".docker"] {
+            for secret in [
+                ".ssh",
+                ".gnupg",
+                ".aws",
+                ".config",
+                ".local/share",
+                ".cargo",
+                ".netrc",
+                ".docker",
+            ] {
                 assert!(!secret.starts_with(tool), "{tool} shows {secret}");
             }
         }

@@ -1,5 +1,6 @@
 use std::path::{Path, PathBuf};
 
+use super::places::TOOLS;
 use super::{Layer, Sandbox};
 use crate::exec::Host;
 use crate::model::{Allow, Check, Limits};
@@ -10,7 +11,8 @@ pub struct Around {
     root: PathBuf,
     state: PathBuf,
     home: Option<PathBuf>,
-    bins: Vec<PathBuf>,
+    /// Where programs are.
+    tools: Vec<PathBuf>,
     read: Vec<String>,
 }
 
@@ -18,13 +20,12 @@ impl Around {
     /// Sandboxes round the workspace `root` whose state is in `state`. `read` are paths as the
     /// configuration writes them.
     pub fn new(root: &Path, state: &Path, host: &Host, read: &[String]) -> Self {
-        let path = host.get("PATH").map(String::as_str).unwrap_or_default();
-        let bins = path.split(':').map(PathBuf::from);
+        let home = host.get("HOME").map(PathBuf::from);
         Self {
             root: root.to_path_buf(),
             state: state.to_path_buf(),
-            home: host.get("HOME").map(PathBuf::from),
-            bins: bins.filter(|folder| folder.is_absolute()).collect(),
+            tools: tools(host.get("PATH").map_or("", String::as_str), home.as_deref()),
+            home,
             read: read.to_vec(),
         }
     }
@@ -51,7 +52,7 @@ impl Around {
         Sandbox {
             root: self.root.clone(),
             layer,
-            read: self.bins.iter().cloned().chain(asked).collect(),
+            read: self.tools.iter().cloned().chain(asked).collect(),
             hidden: vec![self.state.clone()],
             home: self.home.clone(),
             network,
@@ -67,6 +68,33 @@ impl Around {
             _ => self.root.join(path),
         }
     }
+}
+
+/// The folders of a `PATH`, and those in which version managers keep the programs that these lead
+/// to: below the home folder, and wherever the `PATH` names one of theirs.
+fn tools(path: &str, home: Option<&Path>) -> Vec<PathBuf> {
+    let bins: Vec<PathBuf> = path
+        .split(':')
+        .map(PathBuf::from)
+        .filter(|folder| folder.is_absolute())
+        .collect();
+    let mut homes: Vec<PathBuf> = home.map(Path::to_path_buf).into_iter().collect();
+    for folder in bins.iter().flat_map(|bin| bin.ancestors()) {
+        if let (Some(parent), Some(name)) = (folder.parent(), folder.file_name())
+            && TOOLS
+                .iter()
+                .any(|tool| Path::new(tool).iter().next() == Some(name))
+        {
+            homes.push(parent.to_path_buf());
+        }
+    }
+    let kept = homes
+        .iter()
+        .flat_map(|home| TOOLS.iter().map(|tool| home.join(tool)));
+    let mut tools: Vec<PathBuf> = bins.iter().cloned().chain(kept).collect();
+    tools.sort();
+    tools.dedup();
+    tools
 }
 
 #[cfg(test)]
@@ -106,5 +134,40 @@ mod tests {
         );
         assert_eq!(sandbox.hidden, [Path::new("/w/.wf")]);
         assert_eq!((sandbox.layer, sandbox.network), (Layer::Scratch, false));
+    }
+
+    #[test]
+    fn version_managers_are_shown_wherever_they_are() {
+        let shown = tools("/root/.pyenv/shims:/opt/x/.cargo/bin:/home/ada/bin", None);
+        let has = |path: &str| shown.iter().any(|one| one == Path::new(path));
+        for path in [
+            "/root/.pyenv",
+            "/root/.rustup",
+            "/opt/x/.cargo/registry",
+            "/home/ada/bin",
+        ] {
+            assert!(has(path), "{path}");
+        }
+        for path in ["/root", "/opt/x/.cargo", "/home/ada", "/home/ada/.pyenv"] {
+            assert!(!has(path), "{path}");
+        }
+    }
+
+    #[test]
+    fn no_folder_of_tools_can_hold_secrets_of_others() {
+        for tool in TOOLS {
+            for secret in [
+                ".ssh",
+                ".gnupg",
+                ".aws",
+                ".config",
+                ".local/share",
+                ".cargo",
+                ".netrc",
+                ".docker",
+            ] {
+                assert!(!secret.starts_with(tool), "{tool} shows {secret}");
+            }
+        }
     }
 }

@@ -22,6 +22,7 @@ mod guard;
 mod inner;
 mod limits;
 mod loopback;
+mod mount;
 mod mounts;
 mod outer;
 mod places;

@@ -8,7 +8,8 @@ use std::fs;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
-use super::mounts::{Access, Failed, View, new, remount, said, tmpfs};
+use super::mount::{Access, new, remount, tmpfs};
+use super::mounts::{Failed, View, said};
 use super::places::BINS;
 
 /// Where what loads programs lies.

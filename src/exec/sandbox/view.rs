@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::Sandbox;
-use super::places::{FOR_NETWORK, SYSTEM, TOOLS};
+use super::places::{FOR_NETWORK, SYSTEM};
 
 /// The paths that are shown as they are and cannot be written, what contains others first. What
 /// lies in the workspace is not among them.
@@ -12,9 +12,6 @@ pub(super) fn visible(sandbox: &Sandbox) -> Vec<PathBuf> {
     if sandbox.network {
         paths.extend(FOR_NETWORK.iter().map(PathBuf::from));
         paths.push("/etc/resolv.conf".into());
-    }
-    if let Some(home) = &sandbox.home {
-        paths.extend(TOOLS.iter().map(|tool| home.join(tool)));
     }
     paths.extend(sandbox.read.iter().cloned());
     paths.retain(|path| path.is_absolute() && !path.starts_with(&sandbox.root));
@@ -55,7 +52,7 @@ mod tests {
     fn what_is_shown_is_named() {
         let shown = visible(&sandbox(false));
         let has = |path: &str| shown.iter().any(|one| one == Path::new(path));
-        for path in ["/usr", "/srv/data", "/home/ada/.cargo/registry"] {
+        for path in ["/usr", "/srv/data"] {
             assert!(has(path), "{path}");
         }
         for path in [
@@ -76,24 +73,6 @@ mod tests {
                 .iter()
                 .any(|one| one == Path::new("/etc/resolv.conf"))
         );
-    }
-
-    #[test]
-    fn no_folder_of_tools_can_hold_secrets_of_others() {
-        for tool in TOOLS {
-            for secret in [
-                ".ssh",
-                ".gnupg",
-                ".aws",
-                ".config",
-                ".local/share",
-                ".cargo",
-                ".netrc",
-                ".docker",
-            ] {
-                assert!(!secret.starts_with(tool), "{tool} shows {secret}");
-            }
-        }
     }
 
     #[test]

@@ -53,14 +53,14 @@ async fn end(dir: &Path, script: &str, limits: Limits, tell: &[Stop]) -> Ended {
     let (told, stop) = watch::channel(Stop::No);
     let mut head = Head::new(100_000);
     let began = Instant::now();
-    let (exit, ()) = tokio::join!(supervise(process, limits, stop, &mut head), async {
+    let (end, ()) = tokio::join!(supervise(process, limits, stop, &mut head), async {
         for word in tell {
             tokio::time::sleep(Duration::from_millis(150)).await;
             told.send_replace(*word);
         }
     });
     Ended {
-        exit,
+        exit: end.exit,
         out: String::from_utf8(head.out).unwrap(),
         took: began.elapsed(),
     }

@@ -16,7 +16,7 @@ mod schema;
 mod step;
 mod work;
 
-pub use check::{Check, Expect, JsonExpect, Probe};
+pub use check::{Check, Expect, JsonExpect, Mode, Probe};
 pub use json_path::{BadJsonPath, JsonPath};
 pub use param::{BadParams, Param, resolve as resolve_params};
 pub use plan::{BadPlan, OnFailure, Parts, Plan, PlanOutput, Policy, Secret, SecretSource};

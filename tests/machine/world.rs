@@ -238,6 +238,7 @@ impl World {
                 Some(Happening::Locked { place })
             }
             Effect::Lookup { place, .. } => Some(Happening::Looked { place, found: None }),
+            Effect::Confirm { .. } => Some(Happening::Confirmed { stale: Vec::new() }),
             Effect::Unlock { .. } | Effect::Remember { .. } | Effect::Finish { .. } => None,
         }
     }
@@ -260,6 +261,7 @@ impl World {
         Happening::Judged {
             attempt,
             verdicts: vec![verdict(ruling)],
+            seen: Vec::new(),
         }
     }
 
@@ -305,6 +307,7 @@ pub fn ended(attempt: Attempt, exit: Exit) -> Happening {
         outputs: Object::new(),
         artifacts: Vec::new(),
         standing: None,
+        class: None,
     })
 }
 
@@ -317,5 +320,7 @@ pub fn verdict(ruling: Ruling) -> Verdict {
         evidence: String::new(),
         class: (ruling != Ruling::Pass).then_some(Class::Logical),
         millis: 0,
+        mode: wf::model::Mode::default(),
+        guards: None,
     }
 }

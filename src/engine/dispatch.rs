@@ -31,6 +31,8 @@ pub(super) struct Dispatcher {
     units: JoinSet<Report>,
     stops: BTreeMap<Option<Attempt>, watch::Sender<Stop>>,
     lockers: BTreeMap<Place, AbortHandle>,
+    /// Who looks at evidence before the run ends.
+    confirms: Option<AbortHandle>,
     undurable: VecDeque<Undurable>,
     /// How many events of the run the store has, or is about to have.
     sent: u64,
@@ -77,6 +79,7 @@ impl Dispatcher {
             units: JoinSet::new(),
             stops: BTreeMap::new(),
             lockers: BTreeMap::new(),
+            confirms: None,
             undurable: VecDeque::new(),
             sent: 0,
             new,
@@ -283,6 +286,12 @@ impl Dispatcher {
                 }
                 self.units.spawn(locks::unlock(run, place, lock));
             }
+            // Who insists on the end does not wait for what evidence is worth.
+            Effect::Finish { .. } => {
+                if let Some(confirms) = self.confirms.take() {
+                    confirms.abort();
+                }
+            }
             Effect::Lock { place, lock } => {
                 let waiter = self.units.spawn(locks::lock(run, place.clone(), lock));
                 self.lockers.insert(place, waiter);
@@ -348,7 +357,7 @@ impl Dispatcher {
             }
             Effect::Confirm { .. } => {
                 let nothing = Happening::Confirmed { stale: Vec::new() };
-                self.units.spawn(async { Ok(Some(nothing)) });
+                self.confirms = Some(self.units.spawn(async { Ok(Some(nothing)) }));
             }
             _ => {}
         }

@@ -13,7 +13,7 @@ use super::{Env, Hands, Host, Stop, Unable, environment, files, shell};
 use crate::expr::{EvalError, Scope, Template};
 use crate::machine::{Ruling, Verdict};
 use crate::mask::Mask;
-use crate::model::{Check, Expect, Object, Probe};
+use crate::model::{Check, Expect, Mode, Object, Probe};
 use crate::name::Name;
 use crate::time::Clock;
 use crate::verify::{FileFound, Found, Judgement, judge};
@@ -45,6 +45,7 @@ pub struct Ground {
 /// A check with its templates rendered, ready to run.
 pub struct Trial {
     name: Name,
+    mode: Mode,
     expect: Expect,
     timeout: Duration,
     ground: Ground,
@@ -57,6 +58,7 @@ impl Trial {
     pub fn new(check: &Check, ground: &Ground, scope: &dyn Scope) -> Self {
         Self {
             name: check.name.clone(),
+            mode: check.mode,
             expect: check.expect.clone(),
             timeout: check.timeout,
             ground: ground.clone(),
@@ -92,7 +94,12 @@ impl Trial {
         };
         let took = self.ground.clock.now().since(began).as_millis();
         let millis = u64::try_from(took).unwrap_or(u64::MAX);
-        discreet(&self.expect, &found, &self.ground.mask).verdict(self.name, millis)
+        let judged = discreet(&self.expect, &found, &self.ground.mask);
+        Verdict {
+            mode: self.mode,
+            guards: probed.map(|probed| probed.guards.unwrap_or_default()),
+            ..judged.verdict(self.name, millis)
+        }
     }
 }
 

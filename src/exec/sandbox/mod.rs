@@ -18,7 +18,6 @@
 
 mod around;
 mod asked;
-mod guard;
 mod inner;
 mod limits;
 mod loopback;
@@ -34,9 +33,9 @@ mod start;
 mod view;
 mod words;
 
+pub use crate::machine::Guard;
 pub use around::Around;
 pub use asked::{Layer, Sandbox};
-pub use guard::Guard;
 pub use outer::stage;
 pub use probe::{Ability, ability};
 pub use words::WORD;

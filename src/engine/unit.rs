@@ -217,10 +217,8 @@ impl Task {
             }
             _ => Vec::new(),
         };
-        let sandbox = match (&run.session.around, &step.allow) {
-            (Some(around), Some(allow)) => Some(around.of_step(allow, &step.limits, &output)),
-            _ => None,
-        };
+        let around = run.session.around.as_ref();
+        let sandbox = around.and_then(|around| around.of_step(step, &output));
         Ok(attempt::Job {
             command: Command {
                 argv,
@@ -232,6 +230,7 @@ impl Task {
             grace: run.plan.parts().policy.grace,
             log,
             limit: run.session.log_limit,
+            most: step.limits.output,
             output,
             secrets: run.secrets.known().await,
         })

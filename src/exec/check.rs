@@ -21,6 +21,9 @@ use crate::verify::{FileFound, Found, Judgement, judge};
 /// How much of a probe's output is kept for judging, in bytes.
 const HEAD: usize = 1024 * 1024;
 
+/// How much a probe may print if nothing is said, in bytes.
+const OUTPUT: u64 = 1 << 30;
+
 /// Where checks run.
 #[derive(Clone)]
 pub struct Ground {
@@ -48,6 +51,8 @@ pub struct Trial {
     mode: Mode,
     expect: Expect,
     timeout: Duration,
+    /// How much the probe may print, in bytes.
+    output: u64,
     ground: Ground,
     /// What is run, if anything; or why it cannot be.
     command: Result<Option<Command>, Unable>,
@@ -61,6 +66,7 @@ impl Trial {
             mode: check.mode,
             expect: check.expect.clone(),
             timeout: check.timeout,
+            output: check.limits.output.unwrap_or(OUTPUT),
             ground: ground.clone(),
             command: command(check, ground, scope),
         }
@@ -77,6 +83,7 @@ impl Trial {
                     timeout: self.timeout,
                     grace: self.ground.grace,
                     keep: HEAD,
+                    output: Some(self.output),
                 };
                 Some(self.ground.hands.probe(probe, stop).await)
             }

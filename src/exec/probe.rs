@@ -23,6 +23,8 @@ pub struct Probe {
     pub grace: Duration,
     /// How much of either output is kept, in bytes.
     pub keep: usize,
+    /// How much it may print before it is killed, in bytes.
+    pub output: Option<u64>,
 }
 
 /// How a probe ended, and what it printed.
@@ -58,6 +60,7 @@ pub async fn run(probe: Probe, mark: &str, stop: watch::Receiver<Stop>) -> Probe
     let limits = Limits {
         timeout: Some(probe.timeout),
         grace: probe.grace,
+        output: probe.output,
     };
     let mut head = Head::new(probe.keep);
     let end = match process::spawn(&probe.command, mark) {

@@ -212,6 +212,7 @@ impl Secrets {
             command,
             timeout: PATIENCE,
             grace: Duration::from_secs(1),
+            output: None,
             keep: LONGEST + 1,
         };
         let (_told, stop) = watch::channel(Stop::No);

@@ -52,6 +52,8 @@ pub(super) struct Limits {
     pub(super) timeout: Option<Duration>,
     /// From then on until it is killed.
     pub(super) grace: Duration,
+    /// How much it may print, in bytes, before it is killed.
+    pub(super) output: Option<u64>,
 }
 
 /// Where the end of a process has got to, and until when it may stay there.
@@ -121,6 +123,8 @@ struct Watched {
     phase: Phase,
     until: Option<Instant>,
     status: Option<ExitStatus>,
+    /// How much it has printed.
+    printed: u64,
     /// Whether all that holds the output was killed.
     insisted: bool,
     /// Why we ended it, if we did.
@@ -151,6 +155,7 @@ impl Watched {
             phase: Phase::Runs,
             until: limits.timeout.map(soon),
             status: None,
+            printed: 0,
             insisted: false,
             reason: None,
         }
@@ -180,8 +185,8 @@ impl Watched {
                 () = tokio::time::sleep(QUIET), if sink.holds() => Happening::Quiet,
             };
             match happened {
-                Happening::Out => out.drain(Stream::Out, sink),
-                Happening::Err => err.drain(Stream::Err, sink),
+                Happening::Out => self.prints(out.drain(Stream::Out, sink)),
+                Happening::Err => self.prints(err.drain(Stream::Err, sink)),
                 Happening::Exit(status) => self.exited(status),
                 Happening::Stop(told) => self.told_to(told),
                 Happening::Quiet => sink.quiet(),
@@ -263,6 +268,19 @@ impl Watched {
         true
     }
 
+    /// It printed something; too much at last ends it.
+    fn prints(&mut self, bytes: usize) {
+        self.printed += bytes as u64;
+        if let Some(most) = self.limits.output
+            && self.printed > most
+            && self.reason.is_none()
+        {
+            let why = format!("it printed more than {most} bytes");
+            self.reason = Some(Unable::logical(why).into());
+            self.kill();
+        }
+    }
+
     fn ask(&mut self, reason: Exit) {
         self.reason = Some(reason);
         self.process.ask_to_end();
@@ -310,11 +328,14 @@ impl<R: AsyncRead + Unpin> Pipe<R> {
         }
     }
 
-    fn drain(&mut self, stream: Stream, sink: &mut dyn Sink) {
-        if !self.bytes.is_empty() {
+    /// Passes on what was read; says how much that is.
+    fn drain(&mut self, stream: Stream, sink: &mut dyn Sink) -> usize {
+        let length = self.bytes.len();
+        if length > 0 {
             sink.take(stream, &self.bytes);
             self.bytes.clear();
         }
+        length
     }
 }
 

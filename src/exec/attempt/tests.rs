@@ -31,6 +31,7 @@ pub(super) fn job(dir: &Path, script: &str) -> Job {
         timeout: None,
         grace: Duration::from_millis(300),
         log: dir.join("a.1.log"),
+        most: None,
         limit: 1024 * 1024,
         output,
         secrets: Vec::new(),

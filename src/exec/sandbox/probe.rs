@@ -18,7 +18,20 @@ pub struct Ability {
 }
 
 /// Starts a command that does nothing in a sandbox round a workspace.
-pub async fn ability(hands: &Hands, root: &Path) -> Ability {
+pub fn ability(root: &Path) -> Ability {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build();
+    match runtime {
+        Ok(runtime) => runtime.block_on(try_it(root)),
+        Err(error) => Ability {
+            guards: Vec::new(),
+            why_not: Some(error.to_string()),
+        },
+    }
+}
+
+async fn try_it(root: &Path) -> Ability {
     let sandbox = Sandbox {
         root: root.to_path_buf(),
         layer: Layer::Scratch,
@@ -40,9 +53,10 @@ pub async fn ability(hands: &Hands, root: &Path) -> Ability {
         timeout: Duration::from_secs(10),
         grace: Duration::from_secs(1),
         keep: 1024,
+        output: None,
     };
     let (_stop, heard) = tokio::sync::watch::channel(Stop::No);
-    let probed = hands.probe(trial, heard).await;
+    let probed = Hands::Own.probe(trial, heard).await;
     let guards = probed.guards.unwrap_or_default();
     let why_not = match probed.exit {
         Exit::Code { code: 0 } => None,

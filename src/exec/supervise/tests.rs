@@ -30,6 +30,7 @@ fn after(timeout: u64) -> Limits {
 fn grace(millis: u64) -> Limits {
     Limits {
         grace: Duration::from_millis(millis),
+        output: None,
         ..PATIENT
     }
 }
@@ -45,6 +46,7 @@ const SOON: Duration = Duration::from_secs(10);
 const PATIENT: Limits = Limits {
     timeout: None,
     grace: Duration::from_mins(1),
+    output: None,
 };
 
 /// Runs a script; the words of `tell` are told to it, 150 ms after each other.

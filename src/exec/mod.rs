@@ -19,6 +19,7 @@ pub mod cache;
 pub mod check;
 pub mod environment;
 pub mod files;
+pub mod fixed;
 pub mod http;
 pub mod keeper;
 pub mod log;

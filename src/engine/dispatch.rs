@@ -8,13 +8,13 @@ use tokio::sync::watch;
 use tokio::task::{AbortHandle, JoinSet};
 
 use crate::exec::Stop;
-use crate::machine::{Attempt, Effect, Event, Fact, Happening, Input, Machine, Place, Timer, Turn};
+use crate::machine::{Attempt, Effect, Event, Happening, Input, Machine, Place, Timer, Turn};
 use crate::model::{Wait, Work};
-use crate::name::RunId;
 use crate::repeat::Past;
 use crate::store::{Appended, Batch, NewRun, StoreError, Ticket};
 use crate::time::Moment;
 
+use super::end::end_of;
 use super::run::Ongoing;
 use super::timers::Timers;
 use super::{EngineError, Finished, locks, unit};
@@ -108,7 +108,14 @@ impl Dispatcher {
             let past = self.run.past.as_ref();
             let kept = past.map(Past::kept).unwrap_or_default();
             let left = past.map(Past::left).unwrap_or_default();
-            self.happen(Moment::default(), Happening::Begin { kept, left });
+            self.happen(
+                Moment::default(),
+                Happening::Begin {
+                    kept,
+                    left,
+                    fixed: Vec::new(),
+                },
+            );
         }
         self.heed(&mut stop);
         loop {
@@ -291,24 +298,28 @@ impl Dispatcher {
                 attempt,
                 item_value,
                 reads,
+                correction,
             } => self.begin(unit::Task {
                 run,
                 attempt,
                 item: item_value,
                 reads,
                 since: None,
+                correction,
             }),
             Effect::Watch {
                 attempt,
                 since,
                 item_value,
                 reads,
+                correction,
             } => self.begin(unit::Task {
                 run,
                 attempt,
                 item: item_value,
                 reads,
                 since: Some(since),
+                correction,
             }),
             Effect::Check {
                 attempt,
@@ -335,6 +346,10 @@ impl Dispatcher {
                 self.units
                     .spawn(super::cache::remember(run, place, outputs, artifacts));
             }
+            Effect::Confirm { .. } => {
+                let nothing = Happening::Confirmed { stale: Vec::new() };
+                self.units.spawn(async { Ok(Some(nothing)) });
+            }
             _ => {}
         }
     }
@@ -350,35 +365,6 @@ impl Dispatcher {
         self.stops.insert(attempt, stop);
         heard
     }
-}
-
-/// The end of a run, if that is what an event is.
-fn end_of(run: &RunId, event: &Event) -> Option<Finished> {
-    let Fact::RunEnded {
-        outcome,
-        why,
-        failed,
-        standing,
-        tally,
-        outputs,
-    } = &event.fact
-    else {
-        return None;
-    };
-    Some(Finished {
-        run: run.clone(),
-        outcome: *outcome,
-        why: why.clone(),
-        failed: failed.clone(),
-        standing: *standing,
-        tally: *tally,
-        outputs: outputs.clone(),
-    })
-}
-
-/// The recorded end of a run, if it is over.
-pub(super) fn recorded_end(run: &RunId, events: &[(u64, Event)]) -> Option<Finished> {
-    events.last().and_then(|(_, event)| end_of(run, event))
 }
 
 /// What a unit came back with; an aborted one comes back with nothing.

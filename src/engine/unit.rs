@@ -12,10 +12,11 @@ use crate::exec::environment::{self, Parts};
 use crate::exec::keeper::{self, Lost, Past, Recall, recall};
 use crate::exec::process::Command;
 use crate::exec::{
-    OnOutput, Stop, Unable, attempt, check as probe, http, log, outputs, shell, wait,
+    Env, OnOutput, Stop, Unable, attempt, check as probe, correction, http, log, outputs, shell,
+    wait,
 };
-use crate::machine::{Attempt, Ended, Exit, Happening, Item, Place, Ruling, Verdict};
-use crate::model::{Http, Object, Step, Wait, Work};
+use crate::machine::{Attempt, Correction, Ended, Exit, Happening, Item, Place, Ruling, Verdict};
+use crate::model::{Http, Mode, Object, Step, Wait, Work};
 use crate::name::EnvName;
 use crate::time::Moment;
 
@@ -32,6 +33,8 @@ pub(super) struct Task {
     pub(super) reads: Object,
     /// When it began, if it was under way already when the engine died.
     pub(super) since: Option<Moment>,
+    /// What was wrong with the attempt before, where there was one.
+    pub(super) correction: Option<Box<Correction>>,
 }
 
 impl Task {
@@ -194,8 +197,10 @@ impl Task {
             .cwd
             .as_ref()
             .map_or_else(|| root.clone(), |cwd| root.join(cwd));
+        let told = self.correction.as_ref();
+        let told = told.map_or(Ok(Env::new()), |told| correction::hand_over(told, &log))?;
         let env = self.known(secrets, |known| {
-            environment::of_step(&self.parts(step, &output), known)
+            environment::of_step(&self.parts(step, &output, &told), known)
         });
         let env = env.map_err(|error| Unable::logical(error.to_string()))?;
         let path = env
@@ -223,7 +228,7 @@ impl Task {
         })
     }
 
-    fn parts<'a>(&'a self, step: &'a Step, output: &'a Path) -> Parts<'a> {
+    fn parts<'a>(&'a self, step: &'a Step, output: &'a Path, correction: &'a Env) -> Parts<'a> {
         Parts {
             host: &self.run.session.host,
             pass: &self.run.session.pass,
@@ -235,6 +240,7 @@ impl Task {
             item: self.item.as_ref(),
             fan: &step.fan,
             output,
+            correction,
             workspace: &self.run.session.root,
         }
     }
@@ -286,6 +292,7 @@ impl Task {
             outputs: Object::new(),
             artifacts: Vec::new(),
             standing: None,
+            class: None,
         }
     }
 
@@ -363,7 +370,11 @@ pub(super) async fn check(
         });
     }
     session.hands.hold()?;
-    Ok(Some(Happening::Judged { attempt, verdicts }))
+    Ok(Some(Happening::Judged {
+        attempt,
+        verdicts,
+        seen: Vec::new(),
+    }))
 }
 
 /// The verdict on a criterion whose check was not run, because the run was told to end.
@@ -376,5 +387,7 @@ fn not_run(check: &crate::model::Check) -> Verdict {
         evidence: String::new(),
         class: None,
         millis: 0,
+        mode: Mode::default(),
+        guards: None,
     }
 }

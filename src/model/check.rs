@@ -71,6 +71,19 @@ pub enum Mode {
     Plausible,
 }
 
+/// How a criterion can be known to hold.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum Mode {
+    /// A probe shows it, the same way every time.
+    #[default]
+    Verifiable,
+    /// It is judged; what holds again and again is believed more.
+    Plausible,
+}
+
 /// What a check runs.
 #[derive(Clone, Debug)]
 pub enum Probe {
@@ -78,6 +91,13 @@ pub enum Probe {
     Run(Script),
     /// A program and its arguments, without a shell.
     Exec(Vec<Template>),
+}
+
+impl Mode {
+    /// Whether this is what is meant where nothing is said.
+    pub fn is_default(&self) -> bool {
+        *self == Self::default()
+    }
 }
 
 /// What a check must find. Every expectation that is given must hold; if none speaks of the exit

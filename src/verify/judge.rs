@@ -2,7 +2,7 @@ use super::output::{self, Miss};
 use super::text::{evidence, line};
 use super::{FileFound, Found};
 use crate::machine::{Exit, Ruling, Verdict};
-use crate::model::{Class, Expect};
+use crate::model::{Class, Expect, Mode};
 use crate::name::Name;
 
 /// The ruling on one criterion, before it is given a name.
@@ -31,6 +31,8 @@ impl Judgement {
             evidence: self.evidence,
             class: self.class,
             millis,
+            mode: Mode::default(),
+            guards: None,
         }
     }
 }

@@ -381,6 +381,7 @@ mod tests {
             failed: None,
             standing: Standing::Reported,
             tally: Tally::default(),
+            stale: Vec::new(),
             outputs: crate::model::Object::new(),
         };
         let Some(News::Over(ending)) = tell(&run("1", &[]), 4_000, ended) else {

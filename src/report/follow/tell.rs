@@ -160,6 +160,8 @@ mod tests {
             evidence: "line 3: no comma".into(),
             class: None,
             millis: 120,
+            mode: crate::model::Mode::default(),
+            guards: None,
         }
     }
 

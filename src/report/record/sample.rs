@@ -60,6 +60,7 @@ pub(super) fn step(id: &str, state: StepState, standing: Standing) -> StepRow {
         class: None,
         tolerated: false,
         cached: None,
+        stale: None,
         kept_from: None,
         outputs: Object::new(),
     }
@@ -100,6 +101,8 @@ fn check(id: &str, attempt: u32, ruling: Ruling) -> CheckRow {
             evidence: text("line 3: no comma"),
             class: failed.then_some(Class::Logical),
             millis: 100,
+            mode: crate::model::Mode::default(),
+            guards: None,
         },
     }
 }

@@ -1,6 +1,7 @@
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
+use crate::exec::evidence::Memo;
 use crate::exec::secret::Everybodys;
 use crate::exec::{Hands, Host, http};
 use crate::machine::{OtherLogic, Outcome, Stale, Standing, Tally};
@@ -34,6 +35,7 @@ pub struct Session {
     pub(super) client: http::Client,
     pub(super) secrets: Everybodys,
     pub(super) locks: Locks,
+    pub(super) memo: Memo,
 }
 
 /// What a [`Session`] is made of.
@@ -128,6 +130,7 @@ impl Session {
             client: http::Client::new(&passed),
             secrets: Everybodys::default(),
             locks: Locks::default(),
+            memo: Memo::default(),
             store: ground.store,
             clock: ground.clock,
             root: ground.root,

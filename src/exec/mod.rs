@@ -19,6 +19,7 @@ pub mod cache;
 pub mod check;
 pub mod correction;
 pub mod environment;
+pub mod evidence;
 pub mod files;
 pub mod fixed;
 pub mod http;

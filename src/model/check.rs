@@ -71,19 +71,6 @@ pub enum Mode {
     Plausible,
 }
 
-/// How a criterion can be known to hold.
-#[derive(
-    Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema,
-)]
-#[serde(rename_all = "snake_case")]
-pub enum Mode {
-    /// A probe shows it, the same way every time.
-    #[default]
-    Verifiable,
-    /// It is judged; what holds again and again is believed more.
-    Plausible,
-}
-
 /// What a check runs.
 #[derive(Clone, Debug)]
 pub enum Probe {

@@ -7,6 +7,7 @@ use super::Site;
 use super::look::{Found, Why, look};
 use crate::digest::Digest;
 use crate::exec::{Unable, environment, files};
+use crate::machine::FixedFile;
 use crate::model::{Check, Plan, Work};
 
 /// The files that the checks of a run rely on, as they were when it began.
@@ -14,13 +15,6 @@ use crate::model::{Check, Plan, Work};
 pub struct Fixed {
     files: BTreeMap<String, Option<Digest>>,
     products: Vec<GlobSet>,
-}
-
-/// A fixed file.
-#[derive(Clone, Debug, PartialEq)]
-pub struct FixedFile {
-    pub path: String,
-    pub digest: Option<Digest>,
 }
 
 /// What a check relies on, at an instant.
@@ -78,8 +72,18 @@ impl Fixed {
         look(check, site, &|path| self.is_product(path)).map(Glimpse)
     }
 
-    /// A file that is not what it was when the run began: one of the workspace, if there is one.
-    pub fn altered(&self, check: &Check, glimpse: &Glimpse) -> Option<String> {
+    /// How it is told which file is not what it was when the run began: one of the workspace, if
+    /// there is one.
+    pub fn alteration(&self, check: &Check, glimpse: &Glimpse) -> Option<String> {
+        let path = self.altered(check, glimpse)?;
+        Some(match self.before(&path) {
+            Some(_) => path,
+            None => format!("{path}, which was not there when the run began"),
+        })
+    }
+
+    /// The file that is not what it was.
+    pub(super) fn altered(&self, check: &Check, glimpse: &Glimpse) -> Option<String> {
         let differs = |path: &str, found: &Found| {
             let (before, now) = (self.before(path), found.mark.digest);
             match &found.why {

@@ -30,6 +30,8 @@ pub(super) struct Dispatcher {
     units: JoinSet<Report>,
     stops: BTreeMap<Option<Attempt>, watch::Sender<Stop>>,
     lockers: BTreeMap<Place, AbortHandle>,
+    /// Who looks at evidence before the run ends.
+    confirms: Option<AbortHandle>,
     undurable: VecDeque<Undurable>,
     /// How many events of the run the store has, or is about to have.
     sent: u64,
@@ -76,6 +78,7 @@ impl Dispatcher {
             units: JoinSet::new(),
             stops: BTreeMap::new(),
             lockers: BTreeMap::new(),
+            confirms: None,
             undurable: VecDeque::new(),
             sent: 0,
             new,
@@ -273,6 +276,12 @@ impl Dispatcher {
                 }
                 self.units.spawn(locks::unlock(run, place, lock));
             }
+            // Who insists on the end does not wait for what evidence is worth.
+            Effect::Finish { .. } => {
+                if let Some(confirms) = self.confirms.take() {
+                    confirms.abort();
+                }
+            }
             Effect::Lock { place, lock } => {
                 let waiter = self.units.spawn(locks::lock(run, place.clone(), lock));
                 self.lockers.insert(place, waiter);
@@ -338,7 +347,7 @@ impl Dispatcher {
                     .spawn(super::cache::remember(run, place, outputs, artifacts));
             }
             Effect::Confirm { places } => {
-                self.units.spawn(evidence::confirm(run, places));
+                self.confirms = Some(self.units.spawn(evidence::confirm(run, places)));
             }
             _ => {}
         }

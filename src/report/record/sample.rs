@@ -79,7 +79,7 @@ pub(super) fn attempt(id: &str, attempt: u32, exit: Exit) -> AttemptRow {
     }
 }
 
-fn check(id: &str, attempt: u32, ruling: Ruling) -> CheckRow {
+pub(super) fn check(id: &str, attempt: u32, ruling: Ruling) -> CheckRow {
     let failed = ruling != Ruling::Pass;
     let text = |text: &str| {
         if failed {
@@ -117,6 +117,10 @@ pub(super) fn record() -> Record {
     publish.why = "`build` failed".into();
     (publish.started, publish.attempts) = (None, 0);
     let fetch = step("fetch", StepState::Succeeded, Standing::Verified);
+    let checks = vec![
+        check("fetch", 1, Ruling::Pass),
+        check("build", 2, Ruling::Fail),
+    ];
     Record {
         v: super::RECORD_VERSION,
         run: run(),
@@ -128,10 +132,9 @@ pub(super) fn record() -> Record {
             attempt("build", 1, Exit::Code { code: 2 }),
             attempt("build", 2, Exit::Code { code: 0 }),
         ],
-        checks: vec![
-            check("fetch", 1, Ruling::Pass),
-            check("build", 2, Ruling::Fail),
-        ],
+        gaps: super::Trajectory::all(&checks),
+        shaken: Vec::new(),
+        checks,
         artifacts: vec![ArtifactRow {
             step: name("fetch"),
             item: None,

@@ -1,6 +1,7 @@
 use super::Failure;
+use super::load::before;
 use crate::name::RunId;
-use crate::report::record::{Nested, RECORD_VERSION, Record};
+use crate::report::record::{Nested, RECORD_VERSION, Record, Trajectory};
 use crate::store::Reader;
 
 /// How deep nested runs are read; deeper ones cannot be made.
@@ -8,7 +9,13 @@ const DEPTH: usize = 32;
 
 /// Everything that the store knows of a run, and of those nested in it.
 pub fn load_record(reader: &Reader, run: &RunId) -> Result<Record, Failure> {
-    below(reader, run, DEPTH)
+    let mut record = below(reader, run, DEPTH)?;
+    if record.is_stale()
+        && let Some(plan) = before(reader, run)?
+    {
+        record.shake(&plan);
+    }
+    Ok(record)
 }
 
 fn below(reader: &Reader, run: &RunId, depth: usize) -> Result<Record, Failure> {
@@ -19,6 +26,7 @@ fn below(reader: &Reader, run: &RunId, depth: usize) -> Result<Record, Failure> 
             nested.push(Nested { attempt, record });
         }
     }
+    let checks = reader.checks(run)?;
     Ok(Record {
         v: RECORD_VERSION,
         run: reader.run(run)?,
@@ -26,7 +34,9 @@ fn below(reader: &Reader, run: &RunId, depth: usize) -> Result<Record, Failure> 
         owner: reader.owner(run)?,
         steps: reader.steps(run)?,
         attempts: reader.attempts(run)?,
-        checks: reader.checks(run)?,
+        gaps: Trajectory::all(&checks),
+        shaken: Vec::new(),
+        checks,
         artifacts: reader.artifacts(run)?,
         nested,
     })

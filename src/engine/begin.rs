@@ -9,7 +9,8 @@ use crate::name::RunId;
 use crate::repeat::Past;
 use crate::store::{Fence, Folder, Lease, NewRun, Reader, StoreError};
 
-use super::dispatch::{Dispatcher, recorded_end};
+use super::dispatch::Dispatcher;
+use super::end::recorded_end;
 use super::run::{Errand, Ongoing, Tenure};
 use super::{EngineError, Finished, Request, RunRef, Session, signals};
 

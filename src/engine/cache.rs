@@ -35,6 +35,7 @@ pub(super) async fn look(
         item,
         reads,
         since: None,
+        correction: None,
     };
     let found = blocking(move || find(&task)).await;
     let found = match found {

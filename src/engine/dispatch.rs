@@ -8,13 +8,13 @@ use tokio::sync::watch;
 use tokio::task::{AbortHandle, JoinSet};
 
 use crate::exec::Stop;
-use crate::machine::{Attempt, Effect, Event, Fact, Happening, Input, Machine, Place, Timer, Turn};
+use crate::machine::{Attempt, Effect, Event, Happening, Input, Machine, Place, Timer, Turn};
 use crate::model::{Wait, Work};
-use crate::name::RunId;
 use crate::repeat::Past;
 use crate::store::{Appended, Batch, NewRun, StoreError, Ticket};
 use crate::time::Moment;
 
+use super::end::end_of;
 use super::run::Ongoing;
 use super::timers::Timers;
 use super::{EngineError, Finished, locks, unit};
@@ -31,6 +31,8 @@ pub(super) struct Dispatcher {
     units: JoinSet<Report>,
     stops: BTreeMap<Option<Attempt>, watch::Sender<Stop>>,
     lockers: BTreeMap<Place, AbortHandle>,
+    /// Who looks at evidence before the run ends.
+    confirms: Option<AbortHandle>,
     undurable: VecDeque<Undurable>,
     /// How many events of the run the store has, or is about to have.
     sent: u64,
@@ -77,6 +79,7 @@ impl Dispatcher {
             units: JoinSet::new(),
             stops: BTreeMap::new(),
             lockers: BTreeMap::new(),
+            confirms: None,
             undurable: VecDeque::new(),
             sent: 0,
             new,
@@ -108,7 +111,14 @@ impl Dispatcher {
             let past = self.run.past.as_ref();
             let kept = past.map(Past::kept).unwrap_or_default();
             let left = past.map(Past::left).unwrap_or_default();
-            self.happen(Moment::default(), Happening::Begin { kept, left });
+            self.happen(
+                Moment::default(),
+                Happening::Begin {
+                    kept,
+                    left,
+                    fixed: Vec::new(),
+                },
+            );
         }
         self.heed(&mut stop);
         loop {
@@ -276,6 +286,12 @@ impl Dispatcher {
                 }
                 self.units.spawn(locks::unlock(run, place, lock));
             }
+            // Who insists on the end does not wait for what evidence is worth.
+            Effect::Finish { .. } => {
+                if let Some(confirms) = self.confirms.take() {
+                    confirms.abort();
+                }
+            }
             Effect::Lock { place, lock } => {
                 let waiter = self.units.spawn(locks::lock(run, place.clone(), lock));
                 self.lockers.insert(place, waiter);
@@ -291,24 +307,28 @@ impl Dispatcher {
                 attempt,
                 item_value,
                 reads,
+                correction,
             } => self.begin(unit::Task {
                 run,
                 attempt,
                 item: item_value,
                 reads,
                 since: None,
+                correction,
             }),
             Effect::Watch {
                 attempt,
                 since,
                 item_value,
                 reads,
+                correction,
             } => self.begin(unit::Task {
                 run,
                 attempt,
                 item: item_value,
                 reads,
                 since: Some(since),
+                correction,
             }),
             Effect::Check {
                 attempt,
@@ -335,6 +355,10 @@ impl Dispatcher {
                 self.units
                     .spawn(super::cache::remember(run, place, outputs, artifacts));
             }
+            Effect::Confirm { .. } => {
+                let nothing = Happening::Confirmed { stale: Vec::new() };
+                self.confirms = Some(self.units.spawn(async { Ok(Some(nothing)) }));
+            }
             _ => {}
         }
     }
@@ -350,35 +374,6 @@ impl Dispatcher {
         self.stops.insert(attempt, stop);
         heard
     }
-}
-
-/// The end of a run, if that is what an event is.
-fn end_of(run: &RunId, event: &Event) -> Option<Finished> {
-    let Fact::RunEnded {
-        outcome,
-        why,
-        failed,
-        standing,
-        tally,
-        outputs,
-    } = &event.fact
-    else {
-        return None;
-    };
-    Some(Finished {
-        run: run.clone(),
-        outcome: *outcome,
-        why: why.clone(),
-        failed: failed.clone(),
-        standing: *standing,
-        tally: *tally,
-        outputs: outputs.clone(),
-    })
-}
-
-/// The recorded end of a run, if it is over.
-pub(super) fn recorded_end(run: &RunId, events: &[(u64, Event)]) -> Option<Finished> {
-    events.last().and_then(|(_, event)| end_of(run, event))
 }
 
 /// What a unit came back with; an aborted one comes back with nothing.

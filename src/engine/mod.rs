@@ -12,6 +12,7 @@ mod artifacts;
 mod begin;
 mod cache;
 mod dispatch;
+mod end;
 mod locks;
 mod nested;
 mod observe;

@@ -137,7 +137,7 @@ fn prepare(
     let plan = Arc::clone(&uses.plan);
     let errand = Errand { plan, params, past };
     let run = Ongoing::new(session, this, errand, tenure)?;
-    let end = super::dispatch::recorded_end(&id, &events);
+    let end = super::end::recorded_end(&id, &events);
     let dispatcher = Dispatcher::new(run, machine, new, end).behind(&events);
     Ok((dispatcher, spent))
 }

@@ -3,7 +3,7 @@ use std::sync::{Arc, Mutex};
 
 use crate::exec::secret::Everybodys;
 use crate::exec::{Hands, Host, http};
-use crate::machine::{OtherLogic, Outcome, Standing, Tally};
+use crate::machine::{OtherLogic, Outcome, Stale, Standing, Tally};
 use crate::model::{Object, Plan};
 use crate::name::{Name, RunId};
 use crate::repeat::Past;
@@ -89,6 +89,8 @@ pub struct Finished {
     pub standing: Standing,
     /// How its steps ended.
     pub tally: Tally,
+    /// The places whose evidence is stale.
+    pub stale: Vec<Stale>,
     /// Its outputs.
     pub outputs: Object,
 }

@@ -12,12 +12,14 @@ use crate::exec::environment::{self, Parts};
 use crate::exec::keeper::{self, Lost, Past, Recall, recall};
 use crate::exec::process::Command;
 use crate::exec::{
-    OnOutput, Stop, Unable, attempt, check as probe, http, log, outputs, shell, wait,
+    Env, OnOutput, Stop, Unable, attempt, check as probe, correction, http, log, outputs, shell,
+    wait,
 };
-use crate::machine::{Attempt, Ended, Exit, Happening, Item, Place, Ruling, Verdict};
+use crate::machine::{Attempt, Correction, Ended, Exit, Happening, Item, Place, Ruling, Verdict};
 use crate::model::{Http, Object, Step, Wait, Work};
 use crate::name::EnvName;
 use crate::time::Moment;
+use crate::verify::classify;
 
 use super::dispatch::Report;
 use super::run::Ongoing;
@@ -32,6 +34,8 @@ pub(super) struct Task {
     pub(super) reads: Object,
     /// When it began, if it was under way already when the engine died.
     pub(super) since: Option<Moment>,
+    /// What was wrong with the attempt before, where there was one.
+    pub(super) correction: Option<Box<Correction>>,
 }
 
 impl Task {
@@ -145,7 +149,11 @@ impl Task {
     /// The end of a process, with its outputs read.
     fn left(&self, step: &Step, gone: Gone) -> Result<Ended, Unable> {
         if !gone.exit.is_success() {
-            return Ok(self.ended(gone.exit));
+            let ends = [&gone.ends.out, &gone.ends.err].map(String::as_bytes);
+            return Ok(Ended {
+                class: classify(&gone.exit, ends[0], ends[1], &step.classify),
+                ..self.ended(gone.exit)
+            });
         }
         let outputs = outputs::parse(&gone.output, &step.outputs);
         Ok(Ended {
@@ -194,8 +202,10 @@ impl Task {
             .cwd
             .as_ref()
             .map_or_else(|| root.clone(), |cwd| root.join(cwd));
+        let told = self.correction.as_ref();
+        let told = told.map_or(Ok(Env::new()), |told| correction::hand_over(told, &log))?;
         let env = self.known(secrets, |known| {
-            environment::of_step(&self.parts(step, &output), known)
+            environment::of_step(&self.parts(step, &output, &told), known)
         });
         let env = env.map_err(|error| Unable::logical(error.to_string()))?;
         let path = env
@@ -223,7 +233,7 @@ impl Task {
         })
     }
 
-    fn parts<'a>(&'a self, step: &'a Step, output: &'a Path) -> Parts<'a> {
+    fn parts<'a>(&'a self, step: &'a Step, output: &'a Path, correction: &'a Env) -> Parts<'a> {
         Parts {
             host: &self.run.session.host,
             pass: &self.run.session.pass,
@@ -235,6 +245,7 @@ impl Task {
             item: self.item.as_ref(),
             fan: &step.fan,
             output,
+            correction,
             workspace: &self.run.session.root,
         }
     }
@@ -286,6 +297,7 @@ impl Task {
             outputs: Object::new(),
             artifacts: Vec::new(),
             standing: None,
+            class: None,
         }
     }
 
@@ -363,7 +375,11 @@ pub(super) async fn check(
         });
     }
     session.hands.hold()?;
-    Ok(Some(Happening::Judged { attempt, verdicts }))
+    Ok(Some(Happening::Judged {
+        attempt,
+        verdicts,
+        seen: Vec::new(),
+    }))
 }
 
 /// The verdict on a criterion whose check was not run, because the run was told to end.
@@ -376,5 +392,7 @@ fn not_run(check: &crate::model::Check) -> Verdict {
         evidence: String::new(),
         class: None,
         millis: 0,
+        mode: check.mode,
+        guards: None,
     }
 }

@@ -12,7 +12,7 @@ use super::{Env, Hands, Host, Stop, Unable, environment, files, shell};
 use crate::expr::{EvalError, Scope, Template};
 use crate::machine::{Ruling, Verdict};
 use crate::mask::Mask;
-use crate::model::{Check, ClassRule, Expect, Object, Probe};
+use crate::model::{Check, ClassRule, Expect, Mode, Object, Probe};
 use crate::name::Name;
 use crate::time::Clock;
 use crate::verify::{FileFound, Found, Judgement, judge};
@@ -42,6 +42,7 @@ pub struct Ground {
 /// A check with its templates rendered, ready to run.
 pub struct Trial {
     name: Name,
+    mode: Mode,
     expect: Expect,
     classify: Vec<ClassRule>,
     timeout: Duration,
@@ -55,6 +56,7 @@ impl Trial {
     pub fn new(check: &Check, ground: &Ground, scope: &dyn Scope) -> Self {
         Self {
             name: check.name.clone(),
+            mode: check.mode,
             expect: check.expect.clone(),
             classify: check.classify.clone(),
             timeout: check.timeout,
@@ -98,7 +100,7 @@ impl Trial {
         let took = self.ground.clock.now().since(began).as_millis();
         let millis = u64::try_from(took).unwrap_or(u64::MAX);
         let rule = |found: &Found<'_>| judge(&self.expect, found, &self.classify);
-        discreet(rule, &found, &self.ground.mask).verdict(self.name, millis)
+        discreet(rule, &found, &self.ground.mask).verdict(self.name, self.mode, millis)
     }
 }
 

@@ -20,6 +20,9 @@ const BASE: [&str; 9] = [
     "PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "TERM", "TZ", "TMPDIR",
 ];
 
+/// What tells an attempt what was wrong with the one before.
+const CORRECTION: [&str; 2] = ["WF_CORRECTION", "WF_CORRECTION_FILE"];
+
 /// What every check may see of it.
 const BASE_OF_CHECKS: [&str; 2] = ["PATH", "HOME"];
 
@@ -46,6 +49,8 @@ pub struct Parts<'a> {
     pub fan: &'a Fan,
     /// The output file.
     pub output: &'a Path,
+    /// What tells the attempt what was wrong with the one before; empty for the first.
+    pub correction: &'a Env,
     /// The workspace's root.
     pub workspace: &'a Path,
 }
@@ -56,6 +61,8 @@ pub fn of_step(parts: &Parts<'_>, scope: &dyn Scope) -> Result<Env, EvalError> {
     for (name, value) in declared(parts.plan, parts.step, scope)? {
         env.insert(name, value);
     }
+    // Nobody but the engine corrects.
+    env.retain(|name, _| !CORRECTION.contains(&name.as_str()));
     for (name, value) in own(parts) {
         env.insert(name, value);
     }
@@ -129,6 +136,7 @@ fn own(parts: &Parts<'_>) -> Env {
         ),
     ];
     env.extend(named("WF_PARAM_", parts.params));
+    env.extend(parts.correction.iter().cloned());
     if let (Some(item), Some(index)) = (parts.item, place.item) {
         env.push(("WF_ITEM_KEY".into(), item.key.clone()));
         env.push(("WF_ITEM_INDEX".into(), index.to_string()));

@@ -17,6 +17,7 @@
 pub mod attempt;
 pub mod cache;
 pub mod check;
+pub mod correction;
 pub mod environment;
 pub mod files;
 pub mod http;

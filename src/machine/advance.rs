@@ -193,6 +193,7 @@ impl Machine {
                 attempt,
                 item_value,
                 reads,
+                correction: self.correction(spot),
             }),
         }
     }
@@ -223,6 +224,11 @@ impl Machine {
                 true
             }
             Phase::Finally if self.state.open_last == 0 => {
+                self.conclude();
+                true
+            }
+            // Who insists on the end does not wait for what evidence is worth.
+            Phase::Confirm if self.state.forced() => {
                 self.end_run();
                 true
             }
@@ -253,7 +259,7 @@ impl Machine {
                 phase: Phase::Finally,
             });
         } else {
-            self.end_run();
+            self.conclude();
         }
     }
 

@@ -28,11 +28,10 @@ impl State {
                 }
             }
             Fact::StepExpanded { step, items } => self.expand(plan, at, step, items),
-            Fact::CriterionJudged { attempt, verdict } => {
-                if attempt.is_none() {
-                    self.judge(verdict);
-                }
-            }
+            Fact::CriterionJudged { attempt, verdict } => match attempt {
+                Some(attempt) => self.ruled(plan, attempt, verdict),
+                None => self.judge(verdict),
+            },
             Fact::RunStopping { step } => self.stopping = plan.find(step.as_str()).map(|ix| ix.0),
             Fact::CancelRequested { why, force } => {
                 let why = why.clone();
@@ -70,10 +69,11 @@ impl State {
             Fact::AttemptEnded {
                 attempt,
                 how,
+                class,
                 outputs,
                 artifacts,
-                ..
             } => {
+                self.tried(plan, attempt, how, *class);
                 let (outputs, artifacts) = (outputs.clone(), artifacts.clone());
                 self.work_ended(
                     plan,
@@ -92,6 +92,10 @@ impl State {
                     self.show(spot, StepState::Waiting);
                 }
             }
+            Fact::EvidenceTaken { attempt, .. } => {
+                self.evidence.extend(state::spot(plan, &attempt.place));
+            }
+            Fact::EvidenceStale(stale) => self.fall_back(plan, stale),
             Fact::StepEnded { place, .. } => self.place_ended(plan, at, place, fact),
             _ => {}
         }
@@ -114,6 +118,7 @@ impl State {
         };
         if let Some(slot) = self.place_mut(spot) {
             slot.class = *class;
+            slot.tries = None;
             if spot.item.is_some() && slot.result.is_none() && !outputs.is_empty() {
                 slot.result = Some(Box::new(Gave {
                     outputs: outputs.clone(),
@@ -255,6 +260,7 @@ impl State {
         if plan.step(spot.ix()).concurrency.is_some() {
             self.locked.insert(spot);
         }
+        self.evidence.remove(&spot);
         if let Some(slot) = self.place_mut(spot) {
             slot.attempts = attempt.attempt;
             slot.awaits = false;

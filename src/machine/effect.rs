@@ -1,6 +1,6 @@
 use serde::{Deserialize, Serialize};
 
-use super::{Artifact, Attempt, Item, Place};
+use super::{Artifact, Attempt, Correction, Item, Place};
 use crate::model::Object;
 use crate::time::Moment;
 
@@ -19,6 +19,9 @@ pub enum Effect {
         /// What the work's templates read, by reference as written.
         #[serde(default, skip_serializing_if = "Object::is_empty")]
         reads: Object,
+        /// What was wrong with the attempt before, where there was one.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        correction: Option<Box<Correction>>,
     },
     /// Run the checks of an attempt whose work succeeded, or the plan's own. Answered by
     /// [`Judged`](super::Happening::Judged).
@@ -93,6 +96,10 @@ pub enum Effect {
         /// What the work's templates read.
         #[serde(default, skip_serializing_if = "Object::is_empty")]
         reads: Object,
+        /// What was wrong with the attempt before, where there was one: if nobody began the work,
+        /// it is begun now.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        correction: Option<Box<Correction>>,
     },
     /// End an attempt's work or checks, or the plan's own checks.
     Kill {
@@ -101,6 +108,12 @@ pub enum Effect {
         attempt: Option<Attempt>,
         /// Whether without grace.
         force: bool,
+    },
+    /// Look whether the files of the last evidence of places are still what they were. Answered
+    /// by [`Confirmed`](super::Happening::Confirmed).
+    Confirm {
+        /// Whose.
+        places: Vec<Place>,
     },
     /// The run is over.
     Finish {

@@ -1,7 +1,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{Artifact, Attempt, Cached, Exit, Outcome, Place, Verdict};
+use super::{Artifact, Attempt, Cached, Exit, FixedFile, Outcome, Place, Stale, Verdict};
 use crate::digest::Digest;
 use crate::model::{Class, Object};
 use crate::name::{Name, PlanId, RunId};
@@ -32,6 +32,11 @@ pub enum Fact {
         plan: PlanId,
         /// Its resolved parameters.
         params: Object,
+    },
+    /// What the checks rely on, as it was before any work began.
+    ChecksFixed {
+        /// The files.
+        files: Vec<FixedFile>,
     },
     /// A result was taken over from an earlier run.
     StepKept {
@@ -114,6 +119,18 @@ pub enum Fact {
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         artifacts: Vec<Artifact>,
     },
+    /// The files of an attempt's evidence, as they were when it was checked: its declared inputs
+    /// and outputs.
+    EvidenceTaken {
+        /// Which.
+        #[serde(flatten)]
+        attempt: Attempt,
+        /// The files.
+        files: Vec<Artifact>,
+    },
+    /// A file of the evidence of what had ended verified has changed since: it is the worker's
+    /// word again.
+    EvidenceStale(Stale),
     /// A criterion of an attempt, or of the plan, was ruled on.
     CriterionJudged {
         /// The attempt; absent for the plan's own criteria.
@@ -193,6 +210,9 @@ pub enum Fact {
         standing: Standing,
         /// How the steps ended.
         tally: Tally,
+        /// The places whose evidence is stale, each with a file that changed, in plan order.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        stale: Vec<Stale>,
         /// The plan's outputs.
         #[serde(default, skip_serializing_if = "Object::is_empty")]
         outputs: Object,
@@ -231,6 +251,8 @@ pub enum Phase {
     Verify,
     /// The `finally` steps run.
     Finally,
+    /// Evidence is looked at once more.
+    Confirm,
     /// The run has ended.
     Over,
 }

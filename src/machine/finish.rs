@@ -13,12 +13,12 @@ use crate::model::{Class, Object, OnError, StepIx, Work};
 
 impl Machine {
     /// Decides what follows a failed attempt: another one, or the end of the place.
-    pub(super) fn failed(&mut self, spot: Spot, made: u32, exit: &Exit) {
+    pub(super) fn failed(&mut self, spot: Spot, made: u32, exit: &Exit, class: Option<Class>) {
         // Work that was cancelled though nobody told it to end has failed like any other.
         if self.halting(spot) {
             return self.finish(spot, Final::cancelled(self.halting_why()));
         }
-        let (class, why) = (exit.class(), exit.to_string());
+        let why = exit.to_string();
         if !self.again(spot, made, class, &why) {
             self.finish(spot, Final::bad(Standing::Unchecked, class, why));
         }
@@ -151,6 +151,7 @@ impl Machine {
             outputs,
             artifacts,
             standing,
+            class: None,
         };
         self.ended(ended);
     }

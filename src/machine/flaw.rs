@@ -1,5 +1,6 @@
 use super::Verdict;
 use crate::model::{Object, Step, Work};
+use crate::name::Name;
 
 /// What is wrong with the outputs of a successful attempt, if anything. The outputs of a nested
 /// plan were checked against its own declarations.
@@ -26,6 +27,11 @@ pub(super) fn refutation(verdict: &Verdict) -> String {
         found,
         ..
     } = verdict;
+    told(name, expected, found)
+}
+
+/// One line that says what a criterion found.
+pub(super) fn told(name: &Name, expected: &str, found: &str) -> String {
     match (expected.is_empty(), found.is_empty()) {
         (true, true) => format!("check `{name}` did not pass"),
         (true, false) => format!("check `{name}`: {found}"),

@@ -1,8 +1,8 @@
 use serde::{Deserialize, Serialize};
 
-use super::{Attempt, Fact, Place, Standing, Timer};
+use super::{Attempt, Fact, FixedFile, Guard, Place, Stale, Standing, Timer};
 use crate::digest::Digest;
-use crate::model::{Class, Object};
+use crate::model::{Class, Mode, Object};
 use crate::name::{Name, RunId};
 use crate::time::Moment;
 
@@ -21,7 +21,7 @@ pub struct Input {
 #[serde(tag = "input", rename_all = "snake_case")]
 pub enum Happening {
     /// The run is to begin. `kept` are results taken over from an earlier run, `left` is what
-    /// somebody chose not to run.
+    /// somebody chose not to run, `fixed` what the checks rely on.
     Begin {
         /// Results taken over, in plan order.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -29,6 +29,9 @@ pub enum Happening {
         /// What is left out, in plan order.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         left: Vec<Left>,
+        /// The files that the checks rely on, as they are now.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        fixed: Vec<FixedFile>,
     },
     /// The work of an attempt ended. Answers [`Effect::Start`](super::Effect::Start).
     Ended(Ended),
@@ -39,6 +42,10 @@ pub enum Happening {
         attempt: Option<Attempt>,
         /// One verdict a criterion, in their order.
         verdicts: Vec<Verdict>,
+        /// The files of the attempt's evidence, as they were before and after the checks; of the
+        /// plan's own criteria there is none.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        seen: Vec<Artifact>,
     },
     /// A timer went off. Answers [`Effect::Wake`](super::Effect::Wake).
     Woke {
@@ -56,6 +63,14 @@ pub enum Happening {
         place: Place,
         /// What it held.
         found: Option<Cached>,
+    },
+    /// A file of a place's evidence is not what it was when the place was checked.
+    Stale(Stale),
+    /// Evidence was looked at once more. Answers [`Effect::Confirm`](super::Effect::Confirm).
+    Confirmed {
+        /// What is stale: at most one file for each place.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        stale: Vec<Stale>,
     },
     /// Somebody asks for the end of the run. Asked again, what still runs is killed at once.
     Cancel {
@@ -106,6 +121,9 @@ pub struct Ended {
     /// How far the result of a nested run is believed; `None` for all other work.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub standing: Option<Standing>,
+    /// Whose fault a failure is, by what the work printed; `None`: [`Exit::class`] says it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub class: Option<Class>,
 }
 
 /// How a piece of work ended.
@@ -187,6 +205,12 @@ pub struct Verdict {
     pub class: Option<Class>,
     /// How long it took.
     pub millis: u64,
+    /// How the criterion can be known to hold.
+    #[serde(default, skip_serializing_if = "Mode::is_default")]
+    pub mode: Mode,
+    /// What confined its process; absent: nothing was run; empty: the sandbox was off.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub guards: Option<Vec<Guard>>,
 }
 
 /// A ruling. A check that cannot run rules `error`, which is never a pass.

@@ -12,11 +12,15 @@
 //! ended, never a scan or a copy of the state.
 
 mod advance;
+mod advice;
 mod apply;
+mod confirm;
+mod correction;
 mod effect;
 mod end;
 mod ends;
 mod event;
+mod evidence;
 mod finish;
 mod flaw;
 mod input;
@@ -26,12 +30,15 @@ mod scope;
 mod state;
 mod subject;
 mod sweep;
+mod tries;
 mod turn;
 mod unfold;
 
 pub use advance::NOT_CHOSEN;
+pub use correction::{Correction, Gap, Unmet};
 pub use effect::{Effect, Timer};
 pub use event::{Event, Fact, Item, Phase, Standing, StepState, Tally, WHY_LIMIT};
+pub use evidence::{FixedFile, Guard, Stale};
 pub use input::{
     Artifact, Cached, Ended, Exit, Happening, Input, Kept, Left, Outcome, Ruling, Verdict,
 };
@@ -40,4 +47,8 @@ pub use subject::{Attempt, Place};
 pub use turn::{Machine, OtherLogic, Turn};
 
 /// The version of the machine's rules. A state written by other rules is not continued.
+///
+/// It changes when a fact that was recorded before comes to mean something else. Evidence and
+/// corrections did not do that: a log without their facts leads to the state that it always led
+/// to, and goes on from there.
 pub const LOGIC: u32 = 1;

@@ -1,7 +1,7 @@
 //! The end of a run.
 
 use super::scope::View;
-use super::{Effect, Fact, Machine, Outcome, Standing};
+use super::{Effect, Fact, Machine, Outcome, Stale, Standing, state};
 use crate::model::{Object, StepIx};
 
 impl Machine {
@@ -16,6 +16,8 @@ impl Machine {
         let tally = self.state.tally;
         let checked = self.state.judged;
         let standing = match outcome {
+            // What is no longer what was checked is not proved, whatever else was.
+            Outcome::Succeeded if !self.state.stale.is_empty() => Standing::Reported,
             Outcome::Succeeded if checked == Some(true) => Standing::Verified,
             // What was left out by choice was not proved.
             Outcome::Succeeded if !self.state.left.is_empty() => Standing::Reported,
@@ -24,6 +26,11 @@ impl Machine {
             _ if checked == Some(false) => Standing::Refuted,
             _ => Standing::Unchecked,
         };
+        let stale = self.state.stale.iter().map(|(spot, path)| Stale {
+            place: state::place(&self.plan, *spot),
+            path: path.clone(),
+        });
+        let stale = stale.collect();
         let outputs = if outcome == Outcome::Succeeded {
             outputs
         } else {
@@ -35,6 +42,7 @@ impl Machine {
             failed,
             standing,
             tally,
+            stale,
             outputs: outputs.clone(),
         });
         self.turn.effects.push(Effect::Finish { outputs });

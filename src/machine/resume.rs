@@ -30,6 +30,9 @@ impl Machine {
                 Some(_) => self.after_verify(),
             }
         }
+        if self.state.phase == Phase::Confirm && !self.state.forced() {
+            self.ask_confirmation();
+        }
         // Who was told to end before may not have heard it.
         self.kill_live(self.state.forced());
         self.advance();
@@ -124,6 +127,7 @@ impl Machine {
                     since: live.since,
                     item_value,
                     reads,
+                    correction: self.correction(spot),
                 });
             }
         }

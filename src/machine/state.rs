@@ -2,6 +2,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
+use super::tries::Tries;
 use super::{Artifact, Attempt, Item, Outcome, Phase, Place, Standing, StepState, Tally};
 use crate::digest::Digest;
 use crate::model::{Class, Fan, Object, Plan, StepIx};
@@ -71,6 +72,11 @@ pub struct State {
     pub(super) judged: Option<bool>,
     /// The criteria of the plan that did not hold.
     pub(super) refuted: Vec<String>,
+    /// Places whose last result was checked against files whose digests are recorded.
+    pub(super) evidence: BTreeSet<Spot>,
+    /// Places whose evidence is stale, each with a file that changed.
+    #[serde(with = "pairs")]
+    pub(super) stale: BTreeMap<Spot, String>,
     pub(super) tally: Tally,
     pub(super) outcome: Option<Outcome>,
 }
@@ -133,6 +139,8 @@ pub(super) struct ItemSlot {
     pub(super) class: Option<Class>,
     /// What the last successful attempt gave.
     pub(super) result: Option<Box<Gave>>,
+    /// What its attempts came to, once one did not work at once; gone when it has ended.
+    pub(super) tries: Option<Box<Tries>>,
 }
 
 /// What a successful attempt, or the cache, gave.
@@ -198,6 +206,8 @@ impl State {
             open_last: u32::try_from(plan.steps().len() - main).unwrap_or(u32::MAX),
             judged: None,
             refuted: Vec::new(),
+            evidence: BTreeSet::new(),
+            stale: BTreeMap::new(),
             tally: Tally::default(),
             outcome: None,
         }

@@ -7,8 +7,8 @@ use super::flaw::{bad_outputs, refutation};
 use super::scope::{self, View};
 use super::state::{self, Doing, Live, Spot, State};
 use super::{
-    Attempt, Cached, Effect, Ended, Event, Exit, Fact, Happening, Input, Kept, Left, Outcome,
-    Phase, Place, Standing, StepState, Timer, Verdict,
+    Artifact, Attempt, Cached, Effect, Ended, Event, Exit, Fact, FixedFile, Happening, Input, Kept,
+    Left, Outcome, Phase, Place, Standing, StepState, Timer, Verdict,
 };
 use crate::model::{Class, Object, Plan};
 use crate::name::{Name, RunId};
@@ -100,26 +100,30 @@ impl Machine {
 
     fn take(&mut self, what: Happening) {
         match what {
-            Happening::Begin { kept, left } => self.begin(kept, left),
+            Happening::Begin { kept, left, fixed } => self.begin(kept, left, fixed),
             Happening::Ended(ended) => self.ended(ended),
             Happening::Judged {
                 attempt: Some(attempt),
                 verdicts,
+                seen,
             } => {
-                self.judged(&attempt, verdicts);
+                self.judged(&attempt, verdicts, seen);
             }
             Happening::Judged {
                 attempt: None,
                 verdicts,
+                ..
             } => self.plan_judged(verdicts),
             Happening::Woke { timer } => self.woke(timer),
             Happening::Locked { place } => self.locked(&place),
             Happening::Looked { place, found } => self.looked(&place, found),
+            Happening::Stale(stale) => self.stale(stale),
+            Happening::Confirmed { stale } => self.confirmed(stale),
             Happening::Cancel { why } => self.cancel(why),
         }
     }
 
-    fn begin(&mut self, kept: Vec<Kept>, left: Vec<Left>) {
+    fn begin(&mut self, kept: Vec<Kept>, left: Vec<Left>, fixed: Vec<FixedFile>) {
         if self.has_begun() {
             return;
         }
@@ -129,6 +133,9 @@ impl Machine {
             params: self.state.params.clone(),
         };
         self.emit(started);
+        if !fixed.is_empty() {
+            self.emit(Fact::ChecksFixed { files: fixed });
+        }
         for kept in kept {
             if self.is_open(&kept.step) {
                 self.emit(kept.into());
@@ -171,15 +178,15 @@ impl Machine {
             .is_success()
             .then(|| bad_outputs(step, &ended.outputs))
             .flatten();
-        let exit = match mistake {
-            Some(why) => Exit::Unable {
-                why,
-                class: Class::Logical,
-            },
-            None => ended.exit,
+        let (exit, told) = match mistake {
+            Some(why) => {
+                let class = Class::Logical;
+                (Exit::Unable { why, class }, None)
+            }
+            None => (ended.exit, ended.class),
         };
         let success = exit.is_success();
-        let class = exit.class();
+        let class = class_of(&exit, told);
         self.emit(Fact::AttemptEnded {
             attempt: ended.attempt.clone(),
             how: exit.clone(),
@@ -192,7 +199,7 @@ impl Machine {
             artifacts: if success { ended.artifacts } else { Vec::new() },
         });
         if !success {
-            return self.failed(spot, ended.attempt.attempt, &exit);
+            return self.failed(spot, ended.attempt.attempt, &exit, class);
         }
         if step.verify.is_empty() {
             let standing = scope::unchecked_standing(ended.standing);
@@ -230,12 +237,18 @@ impl Machine {
         }
     }
 
-    fn judged(&mut self, attempt: &Attempt, verdicts: Vec<Verdict>) {
+    fn judged(&mut self, attempt: &Attempt, verdicts: Vec<Verdict>, seen: Vec<Artifact>) {
         let Some((spot, _)) = self.live(attempt, Doing::Checking) else {
             return;
         };
         let refuted = verdicts.iter().find(|verdict| !verdict.passed());
         let refuted = refuted.map(|verdict| (refutation(verdict), verdict.class));
+        if !seen.is_empty() {
+            self.emit(Fact::EvidenceTaken {
+                attempt: attempt.clone(),
+                files: seen,
+            });
+        }
         for verdict in verdicts {
             let attempt = Some(attempt.clone());
             self.emit(Fact::CriterionJudged { attempt, verdict });
@@ -367,5 +380,15 @@ impl Machine {
         let asked = !self.state.returning.contains(&spot);
         let same = live.attempt == attempt.attempt && live.doing == doing;
         (asked && same).then(|| (spot, live.clone()))
+    }
+}
+
+/// Whose fault a failure is. What the work printed may say more than how it ended; not so where
+/// nobody saw how it ended, or it was told to.
+fn class_of(exit: &Exit, told: Option<Class>) -> Option<Class> {
+    match exit {
+        Exit::Interrupted | Exit::Cancelled => exit.class(),
+        _ if exit.is_success() => None,
+        _ => told.or_else(|| exit.class()),
     }
 }

@@ -71,6 +71,13 @@ pub enum Mode {
     Plausible,
 }
 
+impl Mode {
+    /// Whether this is what is meant where nothing is said.
+    pub fn is_default(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
 /// What a check runs.
 #[derive(Clone, Debug)]
 pub enum Probe {

@@ -76,6 +76,7 @@ fn rows(text: &str) -> Rows {
             class: None,
             tolerated: false,
             cached: None,
+            stale: None,
             kept_from: None,
             outputs: Object::new(),
         }

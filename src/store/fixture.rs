@@ -12,7 +12,7 @@ use crate::machine::{
     Artifact, Attempt, Event, Exit, Fact, Item, Outcome, Phase, Place, Ruling, Standing, StepState,
     Tally, Verdict,
 };
-use crate::model::{Class, Object};
+use crate::model::{Class, Mode, Object};
 use crate::name::{Name, PlanId, RunId};
 use crate::time::{FixedClock, Moment};
 
@@ -120,6 +120,7 @@ pub(super) fn run_ended() -> Fact {
             verified: 2,
             ..Tally::default()
         },
+        stale: Vec::new(),
         outputs: object(json!({"total": 3})),
     }
 }
@@ -221,6 +222,8 @@ pub(super) fn verdict(criterion: &str) -> Verdict {
         evidence: "3 rows".into(),
         class: None,
         millis: 4,
+        mode: Mode::default(),
+        guards: None,
     }
 }
 

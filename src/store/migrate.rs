@@ -10,6 +10,7 @@ use crate::digest::Digest;
 const MIGRATIONS: &[&str] = &[
     include_str!("../../migrations/0001_state.sql"),
     include_str!("../../migrations/0002_leases.sql"),
+    include_str!("../../migrations/0003_stale.sql"),
 ];
 
 /// Marks our databases, in the file's header: "wfst".

@@ -3,7 +3,9 @@ use rusqlite::{Connection, Params};
 use super::batch::Recorded;
 use super::column::{At, ItemColumn, Json, NO_ITEM, Word};
 use super::log::Position;
-use crate::machine::{Artifact, Attempt, Event, Exit, Fact, Item, Place, StepState, Verdict};
+use crate::machine::{
+    Artifact, Attempt, Event, Exit, Fact, Item, Place, Stale, StepState, Verdict,
+};
 use crate::model::{Class, Object};
 use crate::name::Name;
 use crate::time::Moment;
@@ -93,7 +95,10 @@ pub(super) fn event(
         Fact::RetryScheduled { attempt, why, .. } => change.step_waits(&attempt.place, why),
         Fact::StepEnded { .. } => change.step_ended(&event.fact),
         Fact::RunEnded { .. } => change.run_ended(&event.fact),
+        Fact::EvidenceStale(stale) => change.stale(stale),
         Fact::RunStarted { .. }
+        | Fact::ChecksFixed { .. }
+        | Fact::EvidenceTaken { .. }
         | Fact::ItemKept { .. }
         | Fact::StepLeft { .. }
         | Fact::RunStopping { .. }
@@ -302,6 +307,16 @@ impl<'a> Change<'a> {
         )
     }
 
+    /// A place is no longer what was checked, and so is the repeated step that it is an item of.
+    fn stale(&self, Stale { place, path }: &Stale) -> rusqlite::Result<()> {
+        let (step, item) = (place.step.as_str(), ItemColumn(place.item));
+        self.execute(
+            "UPDATE steps SET standing = 'reported', stale = iif(item = ?3, ?4, stale)
+             WHERE run = ?1 AND step = ?2 AND item IN (?3, ?5) AND standing = 'verified'",
+            (self.run, step, item, path, NO_ITEM),
+        )
+    }
+
     fn step_ended(&self, fact: &Fact) -> rusqlite::Result<()> {
         let Fact::StepEnded {
             place,
@@ -352,6 +367,7 @@ impl<'a> Change<'a> {
             standing,
             tally,
             outputs,
+            stale: _,
         } = fact
         else {
             return Ok(());

@@ -13,7 +13,7 @@ pub(super) const RUN: &str = "id, plan, path, outcome, standing, params, parent,
 
 /// The rows of a run that [`step`] reads.
 pub(super) const STEPS: &str = "SELECT step, item, item_key, state, standing, attempts, started, ended, \
-     why, class, tolerated, cached, kept_from, outputs \
+     why, class, tolerated, cached, kept_from, outputs, stale \
      FROM steps WHERE run = (SELECT key FROM runs WHERE id = ?1) \
      ORDER BY first, item";
 
@@ -79,6 +79,7 @@ pub(super) fn step(row: &Row<'_>) -> rusqlite::Result<StepRow> {
             .get::<_, Option<String>>("kept_from")?
             .map(RunId::from_stored),
         outputs: outputs(row)?,
+        stale: row.get("stale")?,
     })
 }
 

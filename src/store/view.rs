@@ -81,6 +81,8 @@ pub struct StepRow {
     pub kept_from: Option<RunId>,
     /// Its outputs.
     pub outputs: Object,
+    /// A file of its evidence that changed after it was checked.
+    pub stale: Option<String>,
 }
 
 /// An attempt as the store shows it.

@@ -3,7 +3,7 @@ use super::output::{self, Miss};
 use super::text::{evidence, line};
 use super::{FileFound, Found};
 use crate::machine::{Exit, Ruling, Verdict};
-use crate::model::{Class, ClassRule, Expect};
+use crate::model::{Class, ClassRule, Expect, Mode};
 use crate::name::Name;
 
 /// The ruling on one criterion, before it is given a name.
@@ -23,7 +23,7 @@ pub struct Judgement {
 
 impl Judgement {
     /// The verdict on a criterion whose probe took this long.
-    pub fn verdict(self, name: Name, millis: u64) -> Verdict {
+    pub fn verdict(self, name: Name, mode: Mode, millis: u64) -> Verdict {
         Verdict {
             name,
             ruling: self.ruling,
@@ -32,6 +32,8 @@ impl Judgement {
             evidence: self.evidence,
             class: self.class,
             millis,
+            mode,
+            guards: None,
         }
     }
 }

@@ -216,6 +216,7 @@ fn a_failure_keeps_a_place_from_beginning_whose_cached_result_is_refuted() {
     killed.feed(Happening::Judged {
         attempt: Some(attempt("b", 0)),
         verdicts,
+        seen: Vec::new(),
     });
     assert_eq!(end_of(&killed.events, "b").unwrap().0, StepState::Skipped);
 }
@@ -279,6 +280,7 @@ fn a_nested_run_verifies_no_step_whose_own_checks_did_not_run() {
         outputs: Object::new(),
         artifacts: Vec::new(),
         standing,
+        class: None,
     }));
     let believed = killed.events.iter().find_map(|event| match &event.fact {
         Fact::StepEnded { standing, .. } => Some(*standing),

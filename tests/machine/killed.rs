@@ -28,6 +28,7 @@ impl Killed {
         killed.feed(Happening::Begin {
             kept: Vec::new(),
             left: Vec::new(),
+            fixed: Vec::new(),
         });
         killed
     }

@@ -188,6 +188,7 @@ fn a_place_that_waits_too_long_for_its_turn_fails() {
     let mut open = play.feed(Happening::Begin {
         kept: Vec::new(),
         left: Vec::new(),
+        fixed: Vec::new(),
     });
     let wake = open
         .iter()
@@ -224,6 +225,7 @@ fn kept_results_are_not_made_again() {
     let mut open = play.feed(Happening::Begin {
         kept: vec![kept],
         left: Vec::new(),
+        fixed: Vec::new(),
     });
     assert!(
         matches!(&open[..], [Effect::Start { attempt, .. }] if attempt.place.step.as_str() == "b")
@@ -254,6 +256,7 @@ fn kept_items_are_not_made_again() {
     let mut open = play.feed(Happening::Begin {
         kept,
         left: Vec::new(),
+        fixed: Vec::new(),
     });
     play.run(&mut open);
     assert_eq!(

@@ -7,7 +7,8 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use wf::expr::Expr;
 use wf::machine::{
-    Attempt, Cached, Effect, Ended, Exit, Fact, Happening, Input, Machine, Ruling, Turn,
+    Artifact, Attempt, Cached, Effect, Ended, Exit, Fact, Happening, Input, Machine, Ruling, Stale,
+    Turn,
 };
 use wf::model::{Object, OnFailure, Plan, Policy, Step, StepIx};
 use wf::source::Span;
@@ -24,6 +25,10 @@ pub struct Play {
     pub refute: Vec<&'static str>,
     pub cached: Option<Object>,
     pub cancel_at: Option<&'static str>,
+    /// What evidence every checked attempt has.
+    pub seen: Vec<Artifact>,
+    /// What of it has changed by the end.
+    pub stale: Vec<Stale>,
     pub told: Vec<String>,
 }
 
@@ -70,6 +75,8 @@ impl Play {
             refute: Vec::new(),
             cached: None,
             cancel_at: None,
+            seen: Vec::new(),
+            stale: Vec::new(),
             told: Vec::new(),
         }
     }
@@ -89,6 +96,7 @@ impl Play {
         let mut open = self.feed(Happening::Begin {
             kept: Vec::new(),
             left: Vec::new(),
+            fixed: Vec::new(),
         });
         self.run(&mut open);
         self.told
@@ -128,6 +136,7 @@ impl Play {
                     attempt,
                     item_value: None,
                     reads: Object::new(),
+                    correction: None,
                 });
                 return more
                     .into_iter()
@@ -156,6 +165,7 @@ impl Play {
                 Happening::Judged {
                     attempt,
                     verdicts: vec![verdict(ruling)],
+                    seen: self.seen.clone(),
                 }
             }
             Effect::Wake { timer, at } => {
@@ -164,17 +174,24 @@ impl Play {
             }
             Effect::Lock { place, .. } => Happening::Locked { place },
             Effect::Lookup { place, .. } => {
-                let found = self.cached.clone().map(|outputs| Cached {
-                    key: wf::digest::Digest::of(b"key"),
-                    from: run_id(),
-                    outputs,
-                    artifacts: Vec::new(),
-                });
+                let found = self.found();
                 Happening::Looked { place, found }
             }
+            Effect::Confirm { .. } => Happening::Confirmed {
+                stale: self.stale.clone(),
+            },
             _ => return Vec::new(),
         };
         self.feed(what)
+    }
+
+    fn found(&self) -> Option<Cached> {
+        self.cached.clone().map(|outputs| Cached {
+            key: wf::digest::Digest::of(b"key"),
+            from: run_id(),
+            outputs,
+            artifacts: Vec::new(),
+        })
     }
 
     pub fn ended(&mut self, attempt: Attempt) -> Happening {
@@ -195,6 +212,7 @@ impl Play {
             outputs,
             artifacts: Vec::new(),
             standing: None,
+            class: None,
         })
     }
 

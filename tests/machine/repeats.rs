@@ -35,7 +35,11 @@ fn left(step: &str, but: &[&str]) -> Left {
 
 fn told(plan: Arc<Plan>, kept: Vec<Kept>, left: Vec<Left>) -> Vec<String> {
     let mut play = Play::new(plan);
-    let mut open = play.feed(Happening::Begin { kept, left });
+    let mut open = play.feed(Happening::Begin {
+        kept,
+        left,
+        fixed: Vec::new(),
+    });
     play.run(&mut open);
     play.told
 }
@@ -135,6 +139,7 @@ fn fail_at(attempt: u32, retry: Retry, idempotent: bool, exit: Exit) -> (Vec<Eve
     let begin = Happening::Begin {
         kept: Vec::new(),
         left: Vec::new(),
+        fixed: Vec::new(),
     };
     machine.turn(Input { at, what: begin });
     let attempt = Attempt {
@@ -210,7 +215,7 @@ proptest! {
             .map(|left| left.step.to_string()).collect();
         let mut world = World::new(seed);
         let mut machine = Machine::new(plan.clone(), run_id(), Object::new());
-        world.feed(&mut machine, Happening::Begin { kept, left });
+        world.feed(&mut machine, Happening::Begin { kept, left, fixed: Vec::new() });
         let outcome = world.drive(&mut machine, &mut dice);
         check(&plan, &world.events, (&quiet, &but))?;
 

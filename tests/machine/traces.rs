@@ -66,6 +66,7 @@ fn record(plan: &Arc<Plan>, seed: u64) -> Vec<Input> {
         wf::machine::Happening::Begin {
             kept: Vec::new(),
             left: Vec::new(),
+            fixed: Vec::new(),
         },
     );
     world.drive(&mut machine, &mut dice);

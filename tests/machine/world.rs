@@ -231,6 +231,7 @@ impl World {
                 Some(Happening::Locked { place })
             }
             Effect::Lookup { place, .. } => Some(Happening::Looked { place, found: None }),
+            Effect::Confirm { .. } => Some(Happening::Confirmed { stale: Vec::new() }),
             Effect::Unlock { .. } | Effect::Remember { .. } | Effect::Finish { .. } => None,
         }
     }
@@ -253,6 +254,7 @@ impl World {
         Happening::Judged {
             attempt,
             verdicts: vec![verdict(ruling)],
+            seen: Vec::new(),
         }
     }
 
@@ -298,6 +300,7 @@ pub fn ended(attempt: Attempt, exit: Exit) -> Happening {
         outputs: Object::new(),
         artifacts: Vec::new(),
         standing: None,
+        class: None,
     })
 }
 
@@ -310,5 +313,7 @@ pub fn verdict(ruling: Ruling) -> Verdict {
         evidence: String::new(),
         class: (ruling != Ruling::Pass).then_some(Class::Logical),
         millis: 0,
+        mode: wf::model::Mode::default(),
+        guards: None,
     }
 }

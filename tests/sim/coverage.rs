@@ -139,6 +139,9 @@ fn fact(fact: &Fact) -> &'static str {
         Fact::RunTimedOut => "run_timed_out",
         Fact::PhaseEntered { .. } => "phase_entered",
         Fact::RunEnded { .. } => "run_ended",
+        Fact::ChecksFixed { .. } => "checks_fixed",
+        Fact::EvidenceTaken { .. } => "evidence_taken",
+        Fact::EvidenceStale(_) => "evidence_stale",
     }
 }
 
@@ -155,6 +158,7 @@ pub fn effect(effect: &Effect) -> &'static str {
         Effect::Watch { .. } => "watch",
         Effect::Kill { .. } => "kill",
         Effect::Finish { .. } => "finish",
+        Effect::Confirm { .. } => "confirm",
     }
 }
 
@@ -191,5 +195,7 @@ pub fn input(what: &Happening) -> &'static str {
         Happening::Locked { .. } => "locked",
         Happening::Looked { .. } => "looked",
         Happening::Cancel { .. } => "cancel",
+        Happening::Stale(_) => "stale",
+        Happening::Confirmed { .. } => "confirmed",
     }
 }

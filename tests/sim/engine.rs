@@ -45,6 +45,8 @@ pub enum Job {
     Work { attempt: Attempt, again: bool },
     /// The checks of an attempt, or of the plan.
     Check { attempt: Option<Attempt> },
+    /// A look at evidence.
+    Confirm,
     /// A look into the cache.
     Look { place: Place },
     /// Waiting for a lock.
@@ -112,7 +114,13 @@ impl Engine {
                 let asked = |effect: &Effect| matches!(effect, Effect::Wake { timer: t, at } if t == timer && due(at));
                 set || self.waiting().any(asked)
             }
-            Happening::Begin { .. } | Happening::Cancel { .. } => true,
+            Happening::Confirmed { .. } => {
+                done(&|job| *job == Job::Confirm)
+                    || self
+                        .waiting()
+                        .any(|effect| matches!(effect, Effect::Confirm { .. }))
+            }
+            Happening::Begin { .. } | Happening::Stale(_) | Happening::Cancel { .. } => true,
         }
     }
 }

@@ -117,5 +117,7 @@ pub fn verdict(check: &Check, ruling: Ruling) -> Verdict {
         evidence: String::new(),
         class: (ruling != Ruling::Pass).then_some(Class::Logical),
         millis: 0,
+        mode: wf::model::Mode::default(),
+        guards: None,
     }
 }

@@ -8,6 +8,7 @@
 //! The tests run some thousands of seeds; the bench as many as are wanted.
 
 mod acts;
+mod again;
 mod coverage;
 pub mod dice;
 mod engine;

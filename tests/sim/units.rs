@@ -76,6 +76,7 @@ impl World {
                     }
                 }
             }
+            Effect::Confirm { .. } => engine.spawn(Job::Confirm, soon),
             Effect::Remember { .. } | Effect::Finish { .. } => {}
         }
         Ok(())
@@ -115,6 +116,7 @@ impl World {
                 self.locks.insert(lock, (at, place.clone(), life));
                 Happening::Locked { place }
             }
+            Job::Confirm => Happening::Confirmed { stale: Vec::new() },
             Job::Unlock { place, lock } => {
                 self.engine(at).units.remove(number);
                 self.look(at, Seen::Unlocks { place: &place })?;
@@ -214,7 +216,11 @@ impl World {
         } else {
             self.fates.verdicts(at, attempt.as_ref(), checks)
         };
-        Happening::Judged { attempt, verdicts }
+        Happening::Judged {
+            attempt,
+            verdicts,
+            seen: Vec::new(),
+        }
     }
 
     /// Whether a process of a place lives.
@@ -271,5 +277,6 @@ fn ended(attempt: Attempt, fate: Fate) -> Happening {
         outputs,
         artifacts: Vec::new(),
         standing,
+        class: None,
     })
 }

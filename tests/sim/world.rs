@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use serde_json::json;
-use wf::machine::{Attempt, Event, Happening, Input, Kept, Left, Machine, Place, StepState, Turn};
+use wf::machine::{Attempt, Event, Happening, Input, Machine, Place, Turn};
 use wf::model::{Object, Plan};
 use wf::name::RunId;
 use wf::time::Moment;
@@ -246,51 +246,16 @@ impl World {
                 self.coverage.count("world", "resume");
                 self.took(at, turn)
             }
-            None => self.feed(at, i64::MIN, Happening::Begin { kept, left }),
+            None => self.feed(
+                at,
+                i64::MIN,
+                Happening::Begin {
+                    kept,
+                    left,
+                    fixed: Vec::new(),
+                },
+            ),
         }
-    }
-
-    /// What a run takes over from the run that it repeats.
-    fn kept(&mut self, at: usize) -> Vec<Kept> {
-        let Some(from) = self.runs[at].after.map(|from| &self.runs[from]) else {
-            return Vec::new();
-        };
-        let mut dice = Dice::of(self.options.seed, "kept");
-        let mut kept = Vec::new();
-        for (place, book) in &from.durable.places {
-            let Some(end) = &book.ended else { continue };
-            if end.state != StepState::Succeeded || dice.one_in(3) {
-                continue;
-            }
-            let key = place.item.and_then(|item| key_of(&from.log, place, item));
-            if place.item.is_some() && key.is_none() {
-                continue;
-            }
-            let (step, outputs, standing) = (place.step.clone(), end.outputs.clone(), end.standing);
-            kept.push(Kept {
-                step,
-                item: key,
-                outputs,
-                standing,
-                from: from.id.clone(),
-            });
-        }
-        kept
-    }
-
-    /// What a run that repeats another leaves out.
-    fn left(&mut self, at: usize) -> Vec<Left> {
-        let run = &self.runs[at];
-        let mut dice = Dice::of(self.options.seed, "left");
-        let steps = run.plan.steps().iter().filter(|_| run.after.is_some());
-        let left = steps.filter_map(|step| {
-            let but = dice.one_in(2).then(|| "0".to_owned());
-            dice.one_in(8).then(|| Left {
-                step: step.id.clone(),
-                but: but.into_iter().collect(),
-            })
-        });
-        left.collect()
     }
 
     /// Gives a machine an input and takes what follows.
@@ -383,14 +348,4 @@ fn params() -> Object {
 /// A value, for the trace.
 pub fn text(value: &impl serde::Serialize) -> String {
     serde_json::to_string(value).unwrap_or_default()
-}
-
-/// The key of an item, as it was told.
-fn key_of(log: &[Event], place: &Place, item: u32) -> Option<String> {
-    log.iter().find_map(|event| match &event.fact {
-        wf::machine::Fact::StepExpanded { step, items } if *step == place.step => {
-            Some(items.get(item as usize)?.key.clone())
-        }
-        _ => None,
-    })
 }

@@ -71,6 +71,7 @@ fn step(pass: &[&str], own: &[EnvVar], item: Option<(Value, Fan)>) -> Result<Env
         item: item.as_ref(),
         fan: &fan,
         output: Path::new("/o/1"),
+        correction: &Vec::new(),
         workspace: Path::new("/w"),
     };
     of_step(&parts, &Params)

@@ -1,9 +1,10 @@
 use std::collections::BTreeMap;
 
+use super::ending::{ending, noted};
 use super::news::subject;
 use super::{Ending, News, RunEnding, Tail};
 use crate::engine::RunRef;
-use crate::machine::{Attempt, Event, Fact, Place, StepState, Verdict};
+use crate::machine::{Attempt, Event, Fact, Gap, Place, StepState, Verdict};
 use crate::name::RunId;
 use crate::time::Moment;
 
@@ -36,6 +37,8 @@ struct Busy {
     waiting: bool,
     nested: bool,
     broken: Vec<Verdict>,
+    /// How many criteria were ruled on.
+    judged: u32,
     tail: Tail,
 }
 
@@ -78,6 +81,14 @@ impl Board {
                 self.expanded(run, &Place::of(step), event.at);
                 None
             }
+            Fact::EvidenceStale(stale) => Some(News::Noted {
+                verb: "stale",
+                text: format!(
+                    "{} · {} changed after it was checked",
+                    subject(run, &stale.place.to_string()),
+                    stale.path
+                ),
+            }),
             other => noted(other).filter(|_| top),
         }
     }
@@ -137,10 +148,13 @@ impl Board {
                 None
             }
             Fact::RetryScheduled { attempt, due, why } => {
+                let mut gap = None;
                 if let Some(busy) = self.busy(run, &attempt.place) {
                     (busy.waiting, busy.checking) = (true, false);
+                    gap = busy.gap();
                 }
                 Some(News::Retries {
+                    gap,
                     subject: subject(run, &attempt.place.to_string()),
                     attempt: attempt.attempt,
                     wait: due.since(event.at),
@@ -190,8 +204,10 @@ impl Board {
                 verdict: verdict.clone(),
             });
         };
+        let busy = self.busy(run, &attempt.place)?;
+        busy.judged += 1;
         if !verdict.passed() {
-            self.busy(run, &attempt.place)?.broken.push(verdict.clone());
+            busy.broken.push(verdict.clone());
         }
         None
     }
@@ -228,6 +244,7 @@ impl Board {
             why,
             failed,
             tally,
+            stale,
             ..
         } = &event.fact
         else {
@@ -240,12 +257,22 @@ impl Board {
             why: why.clone(),
             failed: failed.clone(),
             tally: *tally,
+            stale: stale.clone(),
             took: event.at.since(self.first.unwrap_or(event.at)),
         })))
     }
 }
 
 impl Busy {
+    /// How many criteria of its attempt failed, if they were judged.
+    fn gap(&self) -> Option<Gap> {
+        (self.judged > 0).then(|| Gap {
+            attempt: self.attempt,
+            failed: u32::try_from(self.broken.len()).unwrap_or(u32::MAX),
+            of: self.judged,
+        })
+    }
+
     /// A place that begins an attempt.
     fn new(since: Moment, attempt: u32) -> Self {
         Self {
@@ -255,6 +282,7 @@ impl Busy {
             waiting: false,
             nested: false,
             broken: Vec::new(),
+            judged: 0,
             tail: Tail::new(TAIL),
         }
     }
@@ -280,71 +308,6 @@ impl Open {
             },
         })
     }
-}
-
-/// How a step ended, by its event alone.
-fn ending(run: &RunRef, fact: &Fact) -> Option<Ending> {
-    let blank = |place: String| Ending {
-        run: run.clone(),
-        place,
-        state: StepState::Succeeded,
-        standing: crate::machine::Standing::Reported,
-        why: String::new(),
-        class: None,
-        tolerated: false,
-        cached: false,
-        took: None,
-        attempts: 0,
-        broken: Vec::new(),
-        tail: Vec::new(),
-        nested: false,
-    };
-    match fact {
-        Fact::StepEnded {
-            place,
-            state,
-            standing,
-            why,
-            class,
-            tolerated,
-            cached,
-            ..
-        } => Some(Ending {
-            state: *state,
-            standing: *standing,
-            why: why.clone(),
-            class: *class,
-            tolerated: *tolerated,
-            cached: cached.is_some(),
-            ..blank(place.to_string())
-        }),
-        Fact::StepKept {
-            step,
-            standing,
-            from,
-            ..
-        } => Some(Ending {
-            standing: *standing,
-            why: format!("kept from run {}", from.short()),
-            ..blank(step.to_string())
-        }),
-        _ => None,
-    }
-}
-
-/// What happened to the run as a whole.
-fn noted(fact: &Fact) -> Option<News> {
-    let (verb, text) = match fact {
-        Fact::RunStopping { step } => (
-            "stopping",
-            format!("no further steps begin: `{step}` failed"),
-        ),
-        Fact::CancelRequested { why, force: true } => ("killing", format!("at once: {why}")),
-        Fact::CancelRequested { why, force: false } => ("cancelling", why.clone()),
-        Fact::RunTimedOut => ("timed out", "the run took longer than it may".to_owned()),
-        _ => return None,
-    };
-    Some(News::Noted { verb, text })
 }
 
 #[cfg(test)]
@@ -381,6 +344,7 @@ mod tests {
             failed: None,
             standing: Standing::Reported,
             tally: Tally::default(),
+            stale: Vec::new(),
             outputs: crate::model::Object::new(),
         };
         let Some(News::Over(ending)) = tell(&run("1", &[]), 4_000, ended) else {

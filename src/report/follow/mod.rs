@@ -9,6 +9,7 @@
 
 mod actions;
 mod board;
+mod ending;
 mod json;
 mod live;
 mod news;

@@ -1,7 +1,7 @@
 use std::time::Duration;
 
 use crate::engine::RunRef;
-use crate::machine::{Outcome, Standing, StepState, Tally, Verdict};
+use crate::machine::{Gap, Outcome, Stale, Standing, StepState, Tally, Verdict};
 use crate::model::Class;
 use crate::name::{Name, PlanId, RunId};
 
@@ -39,6 +39,8 @@ pub enum News {
         wait: Duration,
         /// Why the one before failed.
         why: String,
+        /// How many of its criteria failed, if they were judged.
+        gap: Option<Gap>,
     },
     /// A place ended.
     Ended(Box<Ending>),
@@ -106,6 +108,8 @@ pub struct RunEnding {
     pub failed: Option<Name>,
     /// How its steps ended.
     pub tally: Tally,
+    /// What is stale of its evidence.
+    pub stale: Vec<Stale>,
     /// How long it took.
     pub took: Duration,
 }

@@ -2,11 +2,11 @@ use std::fmt::Write as _;
 use std::time::Duration;
 
 use super::{Ending, News, RunEnding};
-use crate::machine::{Outcome, StepState, Verdict};
+use crate::machine::{Outcome, Stale, StepState, Verdict};
 use crate::report::lines::{INDENT, broken, line, nth, word};
 use crate::report::paint::{BAD, BOLD, DIM, GOOD, NAME, WARN, paint};
 use crate::report::words::{believed, counts, outcome_style, state_style};
-use crate::report::{elapsed, first_line};
+use crate::report::{elapsed, first_line, plural};
 
 /// How much is told.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -44,10 +44,14 @@ pub fn tell(news: &News, volume: Volume) -> String {
             attempt,
             wait,
             why,
+            gap,
         } if loud => {
             let wait = elapsed(*wait);
             let why = first_line(why);
-            let text = format!("{subject} · attempt {attempt} in {wait} · {why}");
+            // Of a single criterion there is nothing to count.
+            let gap = gap.filter(|gap| gap.of > 1);
+            let gap = gap.map(|gap| format!(" · gap {gap}")).unwrap_or_default();
+            let text = format!("{subject} · attempt {attempt} in {wait}{gap} · {why}");
             line(WARN, "retrying", None, &text)
         }
         News::Noted { verb, text } if loud => line(WARN, verb, None, text),
@@ -61,7 +65,12 @@ pub fn final_line(ending: &RunEnding) -> String {
     let mut text = paint(outcome_style(ending.outcome), ending.outcome.as_str());
     let took = elapsed(ending.took);
     let run = paint(NAME, ending.run.short());
-    let _ = writeln!(text, " · {} · {took} · run {run}", counts(&ending.tally));
+    let _ = writeln!(
+        text,
+        " · {}{} · {took} · run {run}",
+        counts(&ending.tally),
+        stale(&ending.stale)
+    );
     if !ending.why.is_empty() {
         let _ = writeln!(text, "{}", first_line(&ending.why));
     }
@@ -70,6 +79,15 @@ pub fn final_line(ending: &RunEnding) -> String {
         let _ = writeln!(text, "to go on: {}", paint(NAME, &retry));
     }
     text
+}
+
+/// Which evidence is not worth what it was: ` (evidence of `build` is stale: …)`.
+fn stale(stale: &[Stale]) -> String {
+    match stale {
+        [] => String::new(),
+        [one] => format!(" ({one})"),
+        [one, more @ ..] => format!(" ({one}; and of {})", plural(more.len(), "more place")),
+    }
 }
 
 fn ended(ending: &Ending, volume: Volume) -> String {
@@ -141,7 +159,7 @@ fn judged(subject: &str, verdict: &Verdict, volume: Volume) -> String {
 mod tests {
     use super::{Volume, final_line, tell};
     use crate::engine::RunRef;
-    use crate::machine::{Outcome, Ruling, Standing, StepState, Tally, Verdict};
+    use crate::machine::{Outcome, Place, Ruling, Stale, Standing, StepState, Tally, Verdict};
     use crate::name::{Name, PlanId, RunId};
     use crate::report::follow::{Ending, News, RunEnding};
     use crate::report::plain;
@@ -160,6 +178,8 @@ mod tests {
             evidence: "line 3: no comma".into(),
             class: None,
             millis: 120,
+            mode: crate::model::Mode::default(),
+            guards: None,
         }
     }
 
@@ -246,6 +266,7 @@ mod tests {
                 reported: 2,
                 ..Tally::default()
             },
+            stale: Vec::new(),
             took: Duration::from_millis(3_210),
         };
         let line = "succeeded · 5 verified, 2 reported · 3.2s · run 1a2b3c4d\n";
@@ -258,5 +279,22 @@ mod tests {
         let lines = "cancelled · 5 verified, 2 reported · 3.2s · run 1a2b3c4d\n\
             interrupted\nto go on: wf retry 1a2b3c4d\n";
         assert_eq!(plain(&final_line(&cancelled)), lines);
+        let mut stale = vec![Stale {
+            place: Place::of(&Name::parse("build").unwrap()),
+            path: "out.txt".into(),
+        }];
+        let told = |stale: &[Stale]| {
+            plain(&final_line(&RunEnding {
+                outcome: Outcome::Succeeded,
+                why: String::new(),
+                stale: stale.to_vec(),
+                ..cancelled.clone()
+            }))
+        };
+        let line = "succeeded · 5 verified, 2 reported (evidence of `build` is stale: out.txt \
+            changed after it was checked) · 3.2s · run 1a2b3c4d\n";
+        assert_eq!(told(&stale), line);
+        stale.extend(stale.clone());
+        assert!(told(&stale).contains("was checked; and of 1 more place) ·"));
     }
 }

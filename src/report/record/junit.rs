@@ -70,6 +70,12 @@ fn case(record: &Record, row: &StepRow, suite: &str) -> TestCase {
     case.set_classname(suite.to_owned());
     case.set_time(took(row).unwrap_or(Duration::ZERO));
     case.add_property(("standing", row.standing.as_str()));
+    if let Some(gap) = record.gap(&place) {
+        case.add_property(("gap", gap.trim_start_matches("gap ")));
+    }
+    if let Some(path) = &row.stale {
+        case.add_property(("stale", path.as_str()));
+    }
     case
 }
 

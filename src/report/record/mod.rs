@@ -2,6 +2,7 @@
 //!
 //! A [`Record`] is everything that is known of one run, with the runs nested in it.
 
+mod gaps;
 mod junit;
 mod life;
 #[expect(
@@ -12,14 +13,17 @@ mod record;
 mod runs;
 #[cfg(test)]
 mod sample;
+mod shaken;
 mod show;
 mod summary;
 mod why;
 
+pub use gaps::Trajectory;
 pub use junit::{Printed, junit};
 pub use life::Life;
 pub use record::{Nested, RECORD_VERSION, Record};
 pub use runs::runs;
+pub use shaken::Shaken;
 pub use show::show;
 pub use summary::summary;
 pub use why::{CacheStory, Why, why};

@@ -1,5 +1,6 @@
 use serde::Serialize;
 
+use super::{Shaken, Trajectory};
 use crate::machine::{Place, StepState};
 use crate::name::RunId;
 use crate::store::{ArtifactRow, AttemptRow, CheckRow, Owner, RunRow, StepRow};
@@ -24,6 +25,10 @@ pub struct Record {
     pub attempts: Vec<AttemptRow>,
     /// The rulings.
     pub checks: Vec<CheckRow>,
+    /// How far the attempts of each place were from done.
+    pub gaps: Vec<Trajectory>,
+    /// The steps that depend on one whose evidence is stale.
+    pub shaken: Vec<Shaken>,
     /// The files that were left.
     pub artifacts: Vec<ArtifactRow>,
     /// The runs nested in it, each with the attempt that it is nested in.
@@ -58,6 +63,11 @@ impl Record {
             .max();
         let checks = self.checks.iter().filter(of);
         checks.filter(|check| check.attempt == last).collect()
+    }
+
+    /// `gap 3/5 → 0/5`, where more than one attempt of a place was judged.
+    pub fn gap(&self, place: &Place) -> Option<String> {
+        self.gaps.iter().find(|gaps| gaps.is_of(place))?.text()
     }
 
     /// The rulings on the plan's own criteria.

@@ -60,6 +60,7 @@ pub(super) fn step(id: &str, state: StepState, standing: Standing) -> StepRow {
         class: None,
         tolerated: false,
         cached: None,
+        stale: None,
         kept_from: None,
         outputs: Object::new(),
     }
@@ -78,7 +79,7 @@ pub(super) fn attempt(id: &str, attempt: u32, exit: Exit) -> AttemptRow {
     }
 }
 
-fn check(id: &str, attempt: u32, ruling: Ruling) -> CheckRow {
+pub(super) fn check(id: &str, attempt: u32, ruling: Ruling) -> CheckRow {
     let failed = ruling != Ruling::Pass;
     let text = |text: &str| {
         if failed {
@@ -100,6 +101,8 @@ fn check(id: &str, attempt: u32, ruling: Ruling) -> CheckRow {
             evidence: text("line 3: no comma"),
             class: failed.then_some(Class::Logical),
             millis: 100,
+            mode: crate::model::Mode::default(),
+            guards: None,
         },
     }
 }
@@ -114,6 +117,10 @@ pub(super) fn record() -> Record {
     publish.why = "`build` failed".into();
     (publish.started, publish.attempts) = (None, 0);
     let fetch = step("fetch", StepState::Succeeded, Standing::Verified);
+    let checks = vec![
+        check("fetch", 1, Ruling::Pass),
+        check("build", 2, Ruling::Fail),
+    ];
     Record {
         v: super::RECORD_VERSION,
         run: run(),
@@ -125,10 +132,9 @@ pub(super) fn record() -> Record {
             attempt("build", 1, Exit::Code { code: 2 }),
             attempt("build", 2, Exit::Code { code: 0 }),
         ],
-        checks: vec![
-            check("fetch", 1, Ruling::Pass),
-            check("build", 2, Ruling::Fail),
-        ],
+        gaps: super::Trajectory::all(&checks),
+        shaken: Vec::new(),
+        checks,
         artifacts: vec![ArtifactRow {
             step: name("fetch"),
             item: None,

@@ -76,7 +76,10 @@ fn steps(record: &Record, depth: usize, text: &mut String) {
         let place = place(row);
         let rulings = record.rulings(&place);
         let told = rulings.iter().any(|check| !check.verdict.passed());
-        text.push_str(&step(row, &place, depth, told));
+        let mut notes = Vec::new();
+        notes.extend(record.gap(&place));
+        notes.extend(doubts(record, row));
+        text.push_str(&step(row, &place, depth, told, &notes));
         for check in rulings {
             text.push_str(&ruling(check));
         }
@@ -86,8 +89,17 @@ fn steps(record: &Record, depth: usize, text: &mut String) {
     }
 }
 
+/// What shakes a result that was believed.
+pub(super) fn doubts(record: &Record, row: &StepRow) -> Vec<String> {
+    let own = row.stale.as_ref();
+    let own = own.map(|path| format!("evidence is stale: {path} changed after it was checked"));
+    let other = record.shaken_by(&row.step).filter(|_| row.item.is_none());
+    let other = other.map(|on| format!("depends on `{on}`, whose evidence is stale"));
+    own.into_iter().chain(other).collect()
+}
+
 /// The line of a step; `told` leaves out why it failed, which its checks tell.
-fn step(row: &StepRow, place: &Place, depth: usize, told: bool) -> String {
+fn step(row: &StepRow, place: &Place, depth: usize, told: bool, notes: &[String]) -> String {
     let margin = "  ".repeat(depth + usize::from(row.item.is_some()));
     let mut about = format!("{margin}{place}");
     if let Some(key) = row.item_key.as_ref().filter(|key| !key.is_empty()) {
@@ -105,6 +117,9 @@ fn step(row: &StepRow, place: &Place, depth: usize, told: bool) -> String {
     }
     if !row.why.is_empty() && !told && row.kept_from.is_none() {
         let _ = write!(about, " · {}", first_line(&row.why));
+    }
+    for note in notes {
+        let _ = write!(about, " · {note}");
     }
     let verb = believed(row.state, row.standing);
     line(state_style(row.state), verb, took(row), &about)
@@ -164,6 +179,7 @@ fn next(record: &Record) -> String {
 #[cfg(test)]
 mod tests {
     use super::show;
+    use crate::machine::Standing;
     use crate::report::plain;
     use crate::report::record::sample;
 
@@ -191,5 +207,22 @@ artifacts
 next: wf logs 1a2b3c4d build · wf why 1a2b3c4d build · wf retry 1a2b3c4d
 ";
         assert_eq!(plain(&show(&sample::record())), expected);
+    }
+
+    #[test]
+    fn stale_evidence_shows_and_so_do_those_who_depend_on_it() {
+        let mut record = sample::record();
+        let fetch = &mut record.steps[0];
+        fetch.standing = Standing::Reported;
+        fetch.stale = Some("data.json".into());
+        record.shake(&sample::plan());
+        let text = plain(&show(&record));
+        for line in [
+            "   reported      1.2s  fetch · evidence is stale: data.json changed after it was checked\n",
+            "     failed      1.2s  build · attempt 2 · depends on `fetch`, whose evidence is stale\n",
+            "    skipped            publish · `build` failed\n",
+        ] {
+            assert!(text.contains(line), "{line} in {text}");
+        }
     }
 }

@@ -1,6 +1,7 @@
 use std::fmt::Write as _;
 
 use super::record::{is_whole, place, took};
+use super::show::doubts;
 use super::{Life, Record};
 use crate::report::{believed, counts, elapsed, first_line};
 use crate::store::{CheckRow, StepRow};
@@ -26,7 +27,7 @@ pub fn summary(record: &Record) -> String {
     let failed = rows.iter().filter(|row| row.class.is_some());
     let others = rows.iter().filter(|row| row.class.is_none());
     for row in failed.chain(others).take(ROWS) {
-        text.push_str(&line(row));
+        text.push_str(&line(record, row));
     }
     if rows.len() > ROWS {
         let _ = writeln!(text, "\nand {} more", rows.len() - ROWS);
@@ -35,10 +36,14 @@ pub fn summary(record: &Record) -> String {
     text
 }
 
-fn line(row: &StepRow) -> String {
+fn line(record: &Record, row: &StepRow) -> String {
     let took = took(row).map(elapsed).unwrap_or_default();
     let result = believed(row.state, row.standing);
-    let why = escape(first_line(&row.why));
+    let mut why = vec![first_line(&row.why).to_owned()];
+    why.extend(record.gap(&place(row)));
+    why.extend(doubts(record, row));
+    why.retain(|why| !why.is_empty());
+    let why = escape(&why.join("; "));
     format!("| `{}` | {result} | {took} | {why} |\n", row.step)
 }
 

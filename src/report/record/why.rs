@@ -2,8 +2,8 @@ use std::fmt::Write as _;
 
 use super::Record;
 use super::record::place;
-use crate::machine::{Exit, NOT_CHOSEN, Place, StepState};
-use crate::model::{Class, Plan, Step};
+use crate::machine::{Exit, Guard, NOT_CHOSEN, Place, StepState};
+use crate::model::{Class, Mode, Plan, Step};
 use crate::name::RunId;
 use crate::report::paint::{BOLD, DIM, paint};
 use crate::report::{believed, first_line, state_style};
@@ -57,6 +57,12 @@ pub fn why(of: &Why<'_>) -> String {
                     .unwrap_or_default(),
             );
             reasons.extend(attempts(of, row, step));
+            reasons.extend(
+                of.record
+                    .gap(of.place)
+                    .map(|gap| format!("{gap} of its criteria")),
+            );
+            reasons.extend(confined(of));
             reasons.extend(end(row));
         }
     }
@@ -114,6 +120,9 @@ fn needs(of: &Why<'_>, step: &Step) -> Vec<String> {
             None => "not ended",
         };
         reasons.push(format!("it depends on `{id}`, which is {state}"));
+    }
+    if let Some(on) = of.record.shaken_by(&step.id) {
+        reasons.push(format!("it depends on `{on}`, whose evidence is stale"));
     }
     if step.depends_on.is_empty() {
         let finally = of
@@ -236,10 +245,14 @@ fn refuted(of: &Why<'_>, row: &StepRow, attempt: u32) -> Vec<String> {
         .filter(|check| !check.verdict.passed())
         .map(|check| {
             let (name, verdict) = (&check.verdict.name, &check.verdict);
-            format!(
+            let mut told = format!(
                 "`{name}` expected {}, found {}",
                 verdict.expected, verdict.found
-            )
+            );
+            if verdict.mode == Mode::Plausible {
+                told.push_str(" (plausible)");
+            }
+            told
         })
         .collect()
 }
@@ -272,7 +285,31 @@ fn class_word(class: Class) -> &'static str {
     }
 }
 
+/// What confined the processes of its last checks; nothing where none was run.
+fn confined(of: &Why<'_>) -> Option<String> {
+    let rulings = of.record.rulings(of.place);
+    let guards: Vec<&Vec<Guard>> = rulings
+        .iter()
+        .filter_map(|check| check.verdict.guards.as_ref())
+        .collect();
+    // What is said of all of them holds for each.
+    let (first, others) = guards.split_first()?;
+    let common = first.iter();
+    let common = common.filter(|guard| others.iter().all(|guards| guards.contains(guard)));
+    let common: Vec<&str> = common.map(|guard| guard.as_str()).collect();
+    Some(match common.as_slice() {
+        [] => "its checks ran with the sandbox: off".to_owned(),
+        words => format!("its checks ran in a sandbox: {}", words.join(" ")),
+    })
+}
+
 fn end(row: &StepRow) -> Option<String> {
+    if let Some(path) = &row.stale {
+        return Some(format!(
+            "it is reported, not verified: its evidence is stale, {path} changed after it was \
+             checked"
+        ));
+    }
     match row.state {
         StepState::Succeeded if believed(row.state, row.standing) == "reported" => {
             Some("it is reported, not verified: it has no checks".into())
@@ -285,103 +322,4 @@ fn end(row: &StepRow) -> Option<String> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::{CacheStory, Why, why};
-    use crate::machine::Place;
-    use crate::report::plain;
-    use crate::report::record::sample;
-
-    fn check(step: &str, cache: Option<&CacheStory>, expected: &str) {
-        let told = why(&Why {
-            record: &sample::record(),
-            plan: &sample::plan(),
-            place: &Place::of(&sample::name(step)),
-            cache,
-            again: None,
-        });
-        assert_eq!(plain(&told), expected);
-    }
-
-    #[test]
-    fn a_failure_names_attempts_and_the_rule_that_ended_them() {
-        let expected = "\
-build · failed · check `is_json` failed
-  · it depends on `fetch`, which is verified
-  · attempt 1 ended: exit code 2
-  · its failure was logical (it ran, and the result was wrong), so it was repeated: 1 of 1 retries
-  · attempt 2 said that it succeeded; its checks found otherwise: `is_json` expected exit code 0, \
-            found exit code 1
-  · its failure was logical (it ran, and the result was wrong), and all 1 retries were used
-";
-        check("build", None, expected);
-    }
-
-    #[test]
-    fn a_skip_names_the_rule() {
-        let expected = "\
-publish · skipped · `build` failed
-  · it depends on `build`, which is failed
-  · the rule: a step is skipped if its `when` is not true, or if a step that it depends on failed, \
-            was skipped or was cancelled
-";
-        check("publish", None, expected);
-    }
-
-    #[test]
-    fn a_miss_names_what_changed() {
-        let story = CacheStory {
-            hit: false,
-            from: None,
-            against: Some(sample::run().id),
-            changes: vec!["input a.txt: changed".into()],
-        };
-        let expected = "\
-fetch · verified
-  · it depends on no other step
-  · no earlier result could be reused; since run 1a2b3c4d:
-  ·   input a.txt: changed
-  · attempt 1 said that it succeeded
-";
-        check("fetch", Some(&story), expected);
-    }
-
-    fn hit() -> CacheStory {
-        CacheStory {
-            hit: true,
-            from: Some(sample::run().id),
-            against: None,
-            changes: Vec::new(),
-        }
-    }
-
-    fn check_cached(change: impl FnOnce(&mut super::Record), expected: &str) {
-        let mut record = sample::record();
-        change(&mut record);
-        let told = why(&Why {
-            record: &record,
-            plan: &sample::plan(),
-            place: &Place::of(&sample::name("fetch")),
-            cache: Some(&hit()),
-            again: None,
-        });
-        assert!(plain(&told).contains(expected), "{told}");
-    }
-
-    #[test]
-    fn a_hit_names_the_run_and_whether_its_result_holds() {
-        check_cached(
-            |record| record.steps[0].cached = Some(crate::digest::Digest::of(b"").to_string()),
-            "it did not run: nothing changed that its result depends on, so it has the result of \
-             run 1a2b3c4d",
-        );
-        check_cached(
-            |record| {
-                let mut check = record.checks[1].clone();
-                (check.step, check.attempt) = (Some(sample::name("fetch")), Some(0));
-                record.checks.push(check);
-            },
-            "the result of run 1a2b3c4d was found, but does not hold now: `is_json` expected exit \
-             code 0, found exit code 1",
-        );
-    }
-}
+mod tests;

@@ -89,6 +89,7 @@ pub fn durable_first(look: &Look<'_>) -> Result<(), String> {
         Effect::Remember { place, .. } => over(place),
         Effect::Kill { .. } => known.ending() || known.stopping,
         Effect::Finish { .. } => known.over.is_some(),
+        Effect::Confirm { .. } => known.phase >= Phase::Confirm,
         Effect::Lookup { .. } | Effect::Wake { .. } => known.begun,
     };
     ensure(told, || {
@@ -147,6 +148,7 @@ pub fn frugal(look: &Look<'_>) -> Result<(), String> {
             Effect::Unlock { place, .. } => (Some(place), "unlocks"),
             Effect::Lookup { place, .. } => (Some(place), "looks"),
             Effect::Remember { place, .. } => (Some(place), "remembers"),
+            Effect::Confirm { .. } => (None, "confirms"),
             Effect::Wake { .. } | Effect::Finish { .. } => continue,
         };
         *told.entry((place, kind)).or_default() += 1;
@@ -176,6 +178,7 @@ pub fn asked_once(look: &Look<'_>) -> Result<(), String> {
         Effect::Lock { place, .. } => {
             under_way(&|job| matches!(job, Job::Lock { place: p, .. } if p == place))
         }
+        Effect::Confirm { .. } => under_way(&|job| *job == Job::Confirm),
         Effect::Wake { timer, .. } => engine.timers.iter().any(|(_, set)| set == timer),
         _ => false,
     };

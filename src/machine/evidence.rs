@@ -1,0 +1,92 @@
+use serde::{Deserialize, Serialize};
+
+use super::Place;
+use crate::digest::Digest;
+
+/// One thing that a sandbox enforces.
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    Serialize,
+    Deserialize,
+    schemars::JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum Guard {
+    /// A view of the files of its own: what is not granted is not there.
+    Files,
+    /// No network but one of its own, with nobody in it.
+    Network,
+    /// No process outside is seen or signalled.
+    Processes,
+    /// Users of its own: none of its rights reaches outside.
+    Users,
+    /// The kernel refuses paths that are not granted, whatever is mounted.
+    Landlock,
+    /// The kernel refuses system calls that nothing needs.
+    Seccomp,
+    /// What it writes goes to a layer that is thrown away.
+    Scratch,
+    /// A limit on memory.
+    Memory,
+    /// A limit on CPU time.
+    Cpu,
+    /// A limit on the number of processes.
+    Count,
+}
+
+/// A file that a check relies on, as it was when the run began.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct FixedFile {
+    /// Its path, relative to the workspace.
+    pub path: String,
+    /// SHA-256 of its content; `None`: it was not there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub digest: Option<Digest>,
+}
+
+/// A file of a place's evidence is not what it was when the place was checked.
+#[derive(
+    Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, schemars::JsonSchema,
+)]
+pub struct Stale {
+    /// Whose evidence.
+    #[serde(flatten)]
+    pub place: Place,
+    /// The file, relative to the workspace.
+    pub path: String,
+}
+
+impl Guard {
+    /// The word for it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Files => "files",
+            Self::Network => "network",
+            Self::Processes => "processes",
+            Self::Users => "users",
+            Self::Landlock => "landlock",
+            Self::Seccomp => "seccomp",
+            Self::Scratch => "scratch",
+            Self::Memory => "memory",
+            Self::Cpu => "cpu",
+            Self::Count => "count",
+        }
+    }
+}
+
+impl std::fmt::Display for Stale {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(
+            f,
+            "evidence of `{}` is stale: {} changed after it was checked",
+            self.place, self.path
+        )
+    }
+}

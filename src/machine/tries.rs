@@ -1,0 +1,84 @@
+//! What the attempts of a place came to, as long as it has not ended: what a correction is made of.
+
+use serde::{Deserialize, Serialize};
+
+use super::correction::{Gap, Unmet};
+use super::state::{self, State};
+use super::{Attempt, Exit, Verdict};
+use crate::model::{Class, Plan};
+
+/// What the attempts of a place came to so far.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(super) struct Tries {
+    /// The last attempt that ended.
+    pub(super) attempt: u32,
+    /// Whose fault it is that it failed.
+    pub(super) class: Option<Class>,
+    /// How its work ended, if that was not well.
+    pub(super) exit: Option<String>,
+    /// The criteria that it failed.
+    pub(super) failed: Vec<Unmet>,
+    /// The gaps of all that were judged.
+    pub(super) gaps: Vec<Gap>,
+}
+
+impl State {
+    /// Notes how the work of an attempt ended.
+    pub(super) fn tried(
+        &mut self,
+        plan: &Plan,
+        attempt: &Attempt,
+        how: &Exit,
+        class: Option<Class>,
+    ) {
+        let slot = state::spot(plan, &attempt.place).and_then(|spot| self.place_mut(spot));
+        let Some(slot) = slot else { return };
+        // Of what worked at once there is nothing to tell.
+        if how.is_success() && slot.tries.is_none() {
+            return;
+        }
+        let tries = slot.tries.get_or_insert_default();
+        let gaps = std::mem::take(&mut tries.gaps);
+        let exit = (!how.is_success()).then(|| how.to_string());
+        **tries = Tries {
+            attempt: attempt.attempt,
+            class,
+            exit,
+            failed: Vec::new(),
+            gaps,
+        };
+    }
+
+    /// Notes what a check ruled on an attempt.
+    pub(super) fn ruled(&mut self, plan: &Plan, attempt: &Attempt, verdict: &Verdict) {
+        let slot = state::spot(plan, &attempt.place).and_then(|spot| self.place_mut(spot));
+        let Some(slot) = slot else { return };
+        slot.tries
+            .get_or_insert_default()
+            .rule(attempt.attempt, verdict);
+    }
+}
+
+impl Tries {
+    fn rule(&mut self, attempt: u32, verdict: &Verdict) {
+        self.attempt = attempt;
+        if self.gaps.last().is_none_or(|gap| gap.attempt != attempt) {
+            let (failed, of) = (0, 0);
+            self.gaps.push(Gap {
+                attempt,
+                failed,
+                of,
+            });
+        }
+        if let Some(gap) = self.gaps.last_mut() {
+            gap.of += 1;
+            gap.failed += u32::from(!verdict.passed());
+        }
+        if !verdict.passed() {
+            if self.failed.is_empty() {
+                self.class = verdict.class;
+            }
+            self.failed.push(verdict.into());
+        }
+    }
+}

@@ -1,0 +1,68 @@
+use super::{Ending, News};
+use crate::engine::RunRef;
+use crate::machine::{Fact, StepState};
+
+/// How a step ended, by its event alone.
+pub(super) fn ending(run: &RunRef, fact: &Fact) -> Option<Ending> {
+    let blank = |place: String| Ending {
+        run: run.clone(),
+        place,
+        state: StepState::Succeeded,
+        standing: crate::machine::Standing::Reported,
+        why: String::new(),
+        class: None,
+        tolerated: false,
+        cached: false,
+        took: None,
+        attempts: 0,
+        broken: Vec::new(),
+        tail: Vec::new(),
+        nested: false,
+    };
+    match fact {
+        Fact::StepEnded {
+            place,
+            state,
+            standing,
+            why,
+            class,
+            tolerated,
+            cached,
+            ..
+        } => Some(Ending {
+            state: *state,
+            standing: *standing,
+            why: why.clone(),
+            class: *class,
+            tolerated: *tolerated,
+            cached: cached.is_some(),
+            ..blank(place.to_string())
+        }),
+        Fact::StepKept {
+            step,
+            standing,
+            from,
+            ..
+        } => Some(Ending {
+            standing: *standing,
+            why: format!("kept from run {}", from.short()),
+            ..blank(step.to_string())
+        }),
+        _ => None,
+    }
+}
+
+/// What happened to the run as a whole.
+pub(super) fn noted(fact: &Fact) -> Option<News> {
+    let (verb, text) = match fact {
+        Fact::RunStopping { step } => (
+            "stopping",
+            format!("no further steps begin: `{step}` failed"),
+        ),
+        Fact::CancelRequested { why, force: true } => ("killing", format!("at once: {why}")),
+        Fact::CancelRequested { why, force: false } => ("cancelling", why.clone()),
+        Fact::RunTimedOut => ("timed out", "the run took longer than it may".to_owned()),
+        _ => return None,
+    };
+    Some(News::Noted { verb, text })
+}

@@ -18,6 +18,7 @@ use crate::machine::{Attempt, Correction, Ended, Exit, Happening, Item, Place};
 use crate::model::{Http, Object, Step, Wait, Work};
 use crate::name::EnvName;
 use crate::time::Moment;
+use crate::verify::classify;
 
 use super::dispatch::Report;
 use super::run::Ongoing;
@@ -150,7 +151,11 @@ impl Task {
     /// The end of a process, with its outputs read.
     fn left(&self, step: &Step, gone: Gone) -> Result<Ended, Unable> {
         if !gone.exit.is_success() {
-            return Ok(self.ended(gone.exit));
+            let ends = [&gone.ends.out, &gone.ends.err].map(String::as_bytes);
+            return Ok(Ended {
+                class: classify(&gone.exit, ends[0], ends[1], &step.classify),
+                ..self.ended(gone.exit)
+            });
         }
         let outputs = outputs::parse(&gone.output, &step.outputs);
         Ok(Ended {

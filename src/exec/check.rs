@@ -12,7 +12,7 @@ use super::{Env, Hands, Host, Stop, Unable, environment, files, shell};
 use crate::expr::{EvalError, Scope, Template};
 use crate::machine::{Ruling, Verdict};
 use crate::mask::Mask;
-use crate::model::{Check, Expect, Object, Probe};
+use crate::model::{Check, ClassRule, Expect, Mode, Object, Probe};
 use crate::name::Name;
 use crate::time::Clock;
 use crate::verify::{FileFound, Found, Judgement, judge};
@@ -42,7 +42,9 @@ pub struct Ground {
 /// A check with its templates rendered, ready to run.
 pub struct Trial {
     name: Name,
+    mode: Mode,
     expect: Expect,
+    classify: Vec<ClassRule>,
     timeout: Duration,
     ground: Ground,
     /// What is run, if anything; or why it cannot be.
@@ -54,7 +56,9 @@ impl Trial {
     pub fn new(check: &Check, ground: &Ground, scope: &dyn Scope) -> Self {
         Self {
             name: check.name.clone(),
+            mode: check.mode,
             expect: check.expect.clone(),
+            classify: check.classify.clone(),
             timeout: check.timeout,
             ground: ground.clone(),
             command: command(check, ground, scope),
@@ -85,11 +89,18 @@ impl Trial {
             stdout: probed.as_ref().map_or(&[], |probed| &probed.out),
             stderr: probed.as_ref().map_or(&[], |probed| &probed.err),
             truncated: probed.as_ref().is_some_and(|probed| probed.truncated),
+            out_end: probed
+                .as_ref()
+                .map_or(&[], |probed| probed.ends.out.as_bytes()),
+            err_end: probed
+                .as_ref()
+                .map_or(&[], |probed| probed.ends.err.as_bytes()),
             files: &files,
         };
         let took = self.ground.clock.now().since(began).as_millis();
         let millis = u64::try_from(took).unwrap_or(u64::MAX);
-        discreet(&self.expect, &found, &self.ground.mask).verdict(self.name, millis)
+        let rule = |found: &Found<'_>| judge(&self.expect, found, &self.classify);
+        discreet(rule, &found, &self.ground.mask).verdict(self.name, self.mode, millis)
     }
 }
 
@@ -151,8 +162,8 @@ fn look(root: &Path, path: &str) -> FileFound {
 
 /// The ruling on what was found, told without secrets. Texts are shortened when they are told,
 /// so they are masked before that: half a secret would not be known as one.
-fn discreet(expect: &Expect, found: &Found<'_>, mask: &Mask) -> Judgement {
-    let judged = judge(expect, found);
+fn discreet(judge: impl Fn(&Found<'_>) -> Judgement, found: &Found<'_>, mask: &Mask) -> Judgement {
+    let judged = judge(found);
     if mask.is_empty() {
         return judged;
     }
@@ -161,7 +172,7 @@ fn discreet(expect: &Expect, found: &Found<'_>, mask: &Mask) -> Judgement {
         stderr: &masked(found.stderr, mask),
         ..*found
     };
-    let told = judge(expect, &shown);
+    let told = judge(&shown);
     let reason = match judged.ruling {
         Ruling::Pass => "",
         // The same expectation was missed, so the masked text tells it.

@@ -35,12 +35,14 @@ pub mod tree;
 pub mod wait;
 
 mod contain;
+mod ends;
 mod hands;
 mod head;
 mod spawn;
 mod stop;
 mod unable;
 
+pub use ends::Ends;
 pub use hands::Hands;
 pub use stop::Stop;
 pub use unable::Unable;

@@ -5,10 +5,10 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use tokio::sync::watch;
 
-use super::Stop;
 use super::head::Head;
 use super::process::{self, Command};
 use super::supervise::{Limits, supervise};
+use super::{Ends, Stop};
 use crate::machine::Exit;
 
 /// What is run, and how much of what it prints counts.
@@ -35,6 +35,8 @@ pub struct Probed {
     pub err: Vec<u8>,
     /// Whether its standard output went on.
     pub truncated: bool,
+    /// The end of both.
+    pub ends: Ends,
 }
 
 impl Probed {
@@ -45,6 +47,7 @@ impl Probed {
             out: Vec::new(),
             err: Vec::new(),
             truncated: false,
+            ends: Ends::default(),
         }
     }
 }
@@ -65,5 +68,6 @@ pub async fn run(probe: Probe, mark: &str, stop: watch::Receiver<Stop>) -> Probe
         out: head.out,
         err: head.err,
         truncated: head.truncated,
+        ends: head.last.ends(),
     }
 }

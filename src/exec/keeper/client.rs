@@ -163,11 +163,16 @@ impl Keeper {
     ) -> Result<Probed, Lost> {
         let called = self.call(&Ask::Probe(Box::new(probe)), stop, None).await?;
         match called.answer {
-            Answer::Probed { exit, truncated } => Ok(Probed {
+            Answer::Probed {
+                exit,
+                truncated,
+                ends,
+            } => Ok(Probed {
                 exit,
                 out: called.out,
                 err: called.err,
                 truncated,
+                ends,
             }),
             _ => Err(Lost),
         }

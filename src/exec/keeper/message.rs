@@ -1,8 +1,8 @@
 use serde::{Deserialize, Serialize};
 
-use crate::exec::Stop;
 use crate::exec::attempt::{Gone, Job};
 use crate::exec::probe::Probe;
+use crate::exec::{Ends, Stop};
 use crate::machine::{Attempt, Exit};
 use crate::name::RunId;
 
@@ -63,6 +63,8 @@ pub(super) enum Answer {
         exit: Exit,
         /// Whether its standard output went on.
         truncated: bool,
+        /// The end of what it printed.
+        ends: Ends,
     },
     /// The keeper does nothing for such an attempt.
     Unknown,

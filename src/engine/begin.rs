@@ -1,3 +1,4 @@
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use tokio::sync::watch;
@@ -12,7 +13,7 @@ use crate::store::{Fence, Folder, Lease, NewRun, Reader, StoreError};
 use super::dispatch::Dispatcher;
 use super::end::recorded_end;
 use super::run::{Errand, Ongoing, Tenure};
-use super::{EngineError, Finished, Request, RunRef, Session, signals};
+use super::{EngineError, Finished, Request, RunRef, Session, evidence, signals};
 
 /// Begins a run and works on it to its end. The first interrupt of the program cancels the run,
 /// the second kills what is left.
@@ -40,7 +41,14 @@ pub fn run(session: &Arc<Session>, request: Request) -> Result<Finished, EngineE
         let keeper = session.hands.keeper().unwrap_or_default();
         let fence = session.store.own_run(&run, keeper).await?;
         let machine = Machine::new(plan.clone(), run, params.clone());
-        let errand = Errand { plan, params, past };
+        let fixed = Some(evidence::take(session, &plan, &params));
+        let errand = Errand {
+            plan,
+            params,
+            past,
+            fixed,
+            evidence: BTreeMap::new(),
+        };
         let ongoing = ongoing(session, &fence, errand, None)?;
         let (stop, heard) = watch::channel(Stop::No);
         let dispatcher = Dispatcher::new(ongoing, machine, Some(new), None);
@@ -86,7 +94,18 @@ fn go_on(
         let owners = reader.owners(run)?;
         let keepers = former(&owners);
         let mut machine = Machine::new(plan.clone(), run.clone(), params.clone());
-        let errand = Errand { plan, params, past };
+        let fixed = if events.is_empty() {
+            Some(evidence::take(session, &plan, &params))
+        } else {
+            evidence::taken(&plan, &events)
+        };
+        let errand = Errand {
+            plan,
+            params,
+            past,
+            fixed,
+            evidence: evidence::recorded(events.iter().map(|(_, event)| event)),
+        };
         let ongoing = ongoing(session, &fence, errand, keepers)?;
         for (_, event) in &events {
             machine.replay(event)?;

@@ -10,14 +10,13 @@ use tokio::task::{AbortHandle, JoinSet};
 use crate::exec::Stop;
 use crate::machine::{Attempt, Effect, Event, Happening, Input, Machine, Place, Timer, Turn};
 use crate::model::{Wait, Work};
-use crate::repeat::Past;
 use crate::store::{Appended, Batch, NewRun, StoreError, Ticket};
 use crate::time::Moment;
 
 use super::end::end_of;
 use super::run::Ongoing;
 use super::timers::Timers;
-use super::{EngineError, Finished, locks, unit};
+use super::{EngineError, Finished, evidence, judging, locks, unit};
 
 /// What a unit of work comes back with.
 pub(super) type Report = Result<Option<Happening>, EngineError>;
@@ -108,17 +107,8 @@ impl Dispatcher {
             let turn = self.machine.resume(now);
             self.record(turn);
         } else {
-            let past = self.run.past.as_ref();
-            let kept = past.map(Past::kept).unwrap_or_default();
-            let left = past.map(Past::left).unwrap_or_default();
-            self.happen(
-                Moment::default(),
-                Happening::Begin {
-                    kept,
-                    left,
-                    fixed: Vec::new(),
-                },
-            );
+            let begin = evidence::begin(&self.run)?;
+            self.happen(Moment::default(), begin);
         }
         self.heed(&mut stop);
         loop {
@@ -308,7 +298,7 @@ impl Dispatcher {
                 item_value,
                 reads,
                 correction,
-            } => self.begin(unit::Task {
+            } => self.start(unit::Task {
                 run,
                 attempt,
                 item: item_value,
@@ -332,13 +322,14 @@ impl Dispatcher {
             }),
             Effect::Check {
                 attempt,
-                item_value,
+                item_value: item,
                 reads,
-            } => {
-                let stop = self.stopper(attempt.clone());
-                self.units
-                    .spawn(unit::check(run, attempt, item_value, reads, stop));
-            }
+            } => self.judge(judging::Case {
+                run,
+                attempt,
+                item,
+                reads,
+            }),
             Effect::Lookup {
                 place,
                 item_value,
@@ -355,12 +346,26 @@ impl Dispatcher {
                 self.units
                     .spawn(super::cache::remember(run, place, outputs, artifacts));
             }
-            Effect::Confirm { .. } => {
-                let nothing = Happening::Confirmed { stale: Vec::new() };
-                self.confirms = Some(self.units.spawn(async { Ok(Some(nothing)) }));
+            Effect::Confirm { places } => {
+                self.confirms = Some(self.units.spawn(evidence::confirm(run, places)));
             }
             _ => {}
         }
+    }
+
+    /// Begins an attempt, and looks whether what it relies on is as it was when it was checked.
+    fn start(&mut self, task: unit::Task) {
+        for place in evidence::dependencies(&task.run, &task.attempt) {
+            let run = Arc::clone(&task.run);
+            self.units.spawn(evidence::relied_on(run, place));
+        }
+        self.begin(task);
+    }
+
+    /// Begins checks.
+    fn judge(&mut self, case: judging::Case) {
+        let stop = self.stopper(case.attempt.clone());
+        self.units.spawn(judging::check(case, stop));
     }
 
     /// Begins, or takes up again, the work of an attempt.

@@ -13,6 +13,8 @@ mod begin;
 mod cache;
 mod dispatch;
 mod end;
+mod evidence;
+mod judging;
 mod locks;
 mod nested;
 mod observe;

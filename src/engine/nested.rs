@@ -18,7 +18,7 @@ use crate::store::NewRun;
 use super::dispatch::Dispatcher;
 use super::run::{Errand, Ongoing};
 use super::unit::Task;
-use super::{EngineError, Finished, RunRef};
+use super::{EngineError, Finished, RunRef, evidence};
 
 /// Runs the plan that a step uses. The same attempt always has the same nested run, so that one
 /// that was under way goes on where it was.
@@ -135,7 +135,13 @@ fn prepare(
     });
     let tenure = outer.tenure.clone();
     let plan = Arc::clone(&uses.plan);
-    let errand = Errand { plan, params, past };
+    let errand = Errand {
+        plan,
+        params,
+        past,
+        fixed: outer.fixed.clone(),
+        evidence: evidence::recorded(events.iter().map(|(_, event)| event)),
+    };
     let run = Ongoing::new(session, this, errand, tenure)?;
     let end = super::end::recorded_end(&id, &events);
     let dispatcher = Dispatcher::new(run, machine, new, end).behind(&events);

@@ -1,12 +1,14 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::digest::Digest;
+use crate::exec::fixed::Fixed;
 use crate::exec::secret::Secrets;
-use crate::machine::Place;
+use crate::machine::{Artifact, Attempt, Place};
 use crate::mask::Mask;
 use crate::model::{Object, Plan};
+use crate::name::Name;
 use crate::repeat::Past;
 use crate::store::{StoreError, Token};
 
@@ -28,6 +30,10 @@ pub(super) struct Errand {
     pub(super) params: Object,
     /// The run that it repeats, and what it takes over of it.
     pub(super) past: Option<Past>,
+    /// What the checks relied on when the outermost run began, if that is known.
+    pub(super) fixed: Option<Arc<Fixed>>,
+    /// The evidence of its places that is recorded.
+    pub(super) evidence: BTreeMap<Place, Vec<Artifact>>,
 }
 
 /// One run, as the units that work for it see it.
@@ -46,6 +52,18 @@ pub(super) struct Ongoing {
     mask: Mutex<(usize, Mask)>,
     /// The cache keys that were looked for, and the globs of what is written, by place.
     keys: Mutex<BTreeMap<Place, (Digest, Vec<String>)>>,
+    /// What the checks relied on when the outermost run began, if that is known.
+    pub(super) fixed: Option<Arc<Fixed>>,
+    files: Mutex<Files>,
+}
+
+/// What is known of the files of results.
+#[derive(Default)]
+struct Files {
+    /// What an attempt left, put away.
+    left: BTreeMap<Attempt, Vec<Artifact>>,
+    /// What a place was checked with.
+    evidence: BTreeMap<Place, Vec<Artifact>>,
 }
 
 impl Ongoing {
@@ -55,7 +73,13 @@ impl Ongoing {
         errand: Errand,
         tenure: Tenure,
     ) -> Result<Arc<Self>, StoreError> {
-        let Errand { plan, params, past } = errand;
+        let Errand {
+            plan,
+            params,
+            past,
+            fixed,
+            evidence,
+        } = errand;
         let dir = session.store.folder().create_run(&this.id)?;
         let declared = plan.parts().secrets.clone();
         let (host, root) = (Arc::clone(&session.host), session.root.clone());
@@ -63,6 +87,8 @@ impl Ongoing {
             Secrets::new(declared, host, root, session.hands.clone()).with(session.secrets.clone());
         let mask = Mutex::new((0, Mask::default()));
         let keys = Mutex::default();
+        let left = BTreeMap::new();
+        let files = Mutex::new(Files { left, evidence });
         Ok(Arc::new(Self {
             session,
             this,
@@ -74,16 +100,15 @@ impl Ongoing {
             secrets,
             mask,
             keys,
+            fixed,
+            files,
         }))
     }
 
     /// What must not be shown: every secret read so far.
     pub(super) async fn mask(&self) -> Mask {
         let known = self.secrets.known().await;
-        let mut kept = self
-            .mask
-            .lock()
-            .unwrap_or_else(std::sync::PoisonError::into_inner);
+        let mut kept = self.mask.lock().unwrap_or_else(PoisonError::into_inner);
         if kept.0 != known.len() {
             let values = known.iter().map(crate::exec::secret::Hidden::expose);
             *kept = (known.len(), Mask::new(values));
@@ -94,19 +119,74 @@ impl Ongoing {
     /// Notes the cache key of a place, and the globs of what it writes, for when its result is
     /// known.
     pub(super) fn remember_key(&self, place: &Place, key: Digest, files: Vec<String>) {
-        let mut keys = self
-            .keys
-            .lock()
-            .unwrap_or_else(std::sync::PoisonError::into_inner);
+        let mut keys = self.keys.lock().unwrap_or_else(PoisonError::into_inner);
         keys.insert(place.clone(), (key, files));
     }
 
     /// The cache key that was looked for at a place, and the globs of what it writes.
     pub(super) fn known_key(&self, place: &Place) -> Option<(Digest, Vec<String>)> {
-        let keys = self
-            .keys
-            .lock()
-            .unwrap_or_else(std::sync::PoisonError::into_inner);
+        let keys = self.keys.lock().unwrap_or_else(PoisonError::into_inner);
         keys.get(place).cloned()
+    }
+
+    fn files(&self) -> MutexGuard<'_, Files> {
+        self.files.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Notes what an attempt left, for when it is checked.
+    pub(super) fn note_left(&self, attempt: &Attempt, left: &[Artifact]) {
+        self.files().left.insert(attempt.clone(), left.to_vec());
+    }
+
+    /// What an attempt left and was put away. A result from the cache left nothing.
+    pub(super) fn left_by(&self, attempt: &Attempt) -> Result<Vec<Artifact>, StoreError> {
+        if let Some(left) = self.files().left.remove(attempt) {
+            return Ok(left);
+        }
+        let step = super::unit::step_of(self, &attempt.place);
+        if attempt.attempt == 0 || step.artifacts.is_empty() {
+            return Ok(Vec::new());
+        }
+        // An earlier engine saw it end.
+        let all = self
+            .session
+            .store
+            .reader()?
+            .artifacts(&self.this.id)?
+            .into_iter();
+        let of_it = all.filter(|row| {
+            let place = &attempt.place;
+            (&row.step, row.item, row.attempt) == (&place.step, place.item, attempt.attempt)
+        });
+        Ok(of_it.map(|row| row.artifact).collect())
+    }
+
+    /// Notes what a place was checked with.
+    pub(super) fn note_evidence(&self, place: &Place, seen: &[Artifact]) {
+        let mut files = self.files();
+        if seen.is_empty() {
+            files.evidence.remove(place);
+        } else {
+            files.evidence.insert(place.clone(), seen.to_vec());
+        }
+    }
+
+    /// What a place was checked with.
+    pub(super) fn evidence_of(&self, place: &Place) -> Option<Vec<Artifact>> {
+        self.files().evidence.get(place).cloned()
+    }
+
+    /// The places of some steps that were checked with files.
+    pub(super) fn places_of<'a>(&self, steps: impl Iterator<Item = &'a Name>) -> Vec<Place> {
+        let files = self.files();
+        if files.evidence.is_empty() {
+            return Vec::new();
+        }
+        let steps: Vec<&Name> = steps.collect();
+        let places = files.evidence.keys();
+        places
+            .filter(|place| steps.contains(&&place.step))
+            .cloned()
+            .collect()
     }
 }

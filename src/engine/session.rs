@@ -1,6 +1,7 @@
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
+use crate::exec::evidence::Memo;
 use crate::exec::sandbox::Around;
 use crate::exec::secret::Everybodys;
 use crate::exec::{Hands, Host, http};
@@ -37,6 +38,7 @@ pub struct Session {
     pub(super) client: http::Client,
     pub(super) secrets: Everybodys,
     pub(super) locks: Locks,
+    pub(super) memo: Memo,
 }
 
 /// What a [`Session`] is made of.
@@ -133,6 +135,7 @@ impl Session {
             client: http::Client::new(&passed),
             secrets: Everybodys::default(),
             locks: Locks::default(),
+            memo: Memo::default(),
             store: ground.store,
             clock: ground.clock,
             root: ground.root,

@@ -12,13 +12,13 @@ use crate::exec::environment::{self, Parts};
 use crate::exec::keeper::{self, Lost, Past, Recall, recall};
 use crate::exec::process::Command;
 use crate::exec::{
-    Env, OnOutput, Stop, Unable, attempt, check as probe, correction, http, log, outputs, shell,
-    wait,
+    Env, OnOutput, Stop, Unable, attempt, correction, http, log, outputs, shell, wait,
 };
-use crate::machine::{Attempt, Correction, Ended, Exit, Happening, Item, Place, Ruling, Verdict};
-use crate::model::{Http, Mode, Object, Step, Wait, Work};
+use crate::machine::{Attempt, Correction, Ended, Exit, Happening, Item, Place};
+use crate::model::{Http, Object, Step, Wait, Work};
 use crate::name::EnvName;
 use crate::time::Moment;
+use crate::verify::classify;
 
 use super::dispatch::Report;
 use super::run::Ongoing;
@@ -67,7 +67,10 @@ impl Task {
         };
         if ended.exit.is_success() && !step.artifacts.is_empty() {
             match artifacts::put_away(&run, step).await {
-                Ok(found) => ended.artifacts = found,
+                Ok(found) => {
+                    run.note_left(&self.attempt, &found);
+                    ended.artifacts = found;
+                }
                 Err(unable) => ended.exit = unable.into(),
             }
         }
@@ -148,7 +151,11 @@ impl Task {
     /// The end of a process, with its outputs read.
     fn left(&self, step: &Step, gone: Gone) -> Result<Ended, Unable> {
         if !gone.exit.is_success() {
-            return Ok(self.ended(gone.exit));
+            let ends = [&gone.ends.out, &gone.ends.err].map(String::as_bytes);
+            return Ok(Ended {
+                class: classify(&gone.exit, ends[0], ends[1], &step.classify),
+                ..self.ended(gone.exit)
+            });
         }
         let outputs = outputs::parse(&gone.output, &step.outputs);
         Ok(Ended {
@@ -334,70 +341,4 @@ pub(super) fn step_of<'a>(run: &'a Ongoing, place: &Place) -> &'a Step {
     let ix = run.plan.find(place.step.as_str());
     run.plan
         .step(ix.expect("the machine names only steps of its plan"))
-}
-
-/// Runs the checks of an attempt, or the plan's own, one after the other; all of them.
-pub(super) async fn check(
-    run: Arc<Ongoing>,
-    attempt: Option<Attempt>,
-    item: Option<Item>,
-    reads: Object,
-    stop: watch::Receiver<Stop>,
-) -> Report {
-    let session = &run.session;
-    let checks = match &attempt {
-        Some(attempt) => &step_of(&run, &attempt.place).verify,
-        None => &run.plan.parts().verify,
-    };
-    let ground = probe::Ground {
-        hands: session.hands.clone(),
-        root: session.root.clone(),
-        host: Arc::clone(&session.host),
-        mask: run.mask().await,
-        clock: Arc::clone(&session.clock),
-        grace: run.plan.parts().policy.grace,
-        params: run.params.clone(),
-        around: session.around.clone(),
-    };
-    let mut verdicts = Vec::with_capacity(checks.len());
-    for check in checks {
-        let trial = {
-            let known = Known {
-                run: &run.this.id,
-                params: &run.params,
-                reads: &reads,
-                item: item.as_ref(),
-                index: attempt.as_ref().and_then(|attempt| attempt.place.item),
-                secrets: &BTreeMap::new(),
-            };
-            probe::Trial::new(check, &ground, &known)
-        };
-        let stopped = *stop.borrow() != Stop::No;
-        verdicts.push(if stopped {
-            not_run(check)
-        } else {
-            trial.run(stop.clone()).await
-        });
-    }
-    session.hands.hold()?;
-    Ok(Some(Happening::Judged {
-        attempt,
-        verdicts,
-        seen: Vec::new(),
-    }))
-}
-
-/// The verdict on a criterion whose check was not run, because the run was told to end.
-fn not_run(check: &crate::model::Check) -> Verdict {
-    Verdict {
-        name: check.name.clone(),
-        ruling: Ruling::Error,
-        expected: String::new(),
-        found: "not run: the run was told to end".into(),
-        evidence: String::new(),
-        class: None,
-        millis: 0,
-        mode: Mode::default(),
-        guards: None,
-    }
 }

@@ -14,7 +14,7 @@ use tokio::sync::watch;
 use super::process::{self, Command};
 use super::secret::{Hidden, exposed};
 use super::supervise::{Limits, supervise};
-use super::{OnOutput, Stop, Unable, log, outputs};
+use super::{Ends, OnOutput, Stop, Unable, log, outputs};
 use crate::machine::Exit;
 use crate::mask::Mask;
 use crate::time::Clock;
@@ -69,6 +69,9 @@ pub struct Gone {
     pub output: String,
     /// How many bytes of what it printed are kept.
     pub logged: u64,
+    /// The end of what it printed, masked; empty if it succeeded.
+    #[serde(default, skip_serializing_if = "Ends::is_empty")]
+    pub ends: Ends,
 }
 
 impl Job {
@@ -85,6 +88,7 @@ impl Gone {
             exit: exit.into(),
             output: String::new(),
             logged: 0,
+            ends: Ends::default(),
         }
     }
 }
@@ -131,27 +135,32 @@ pub async fn run(job: Job, ties: Ties) -> Gone {
         let _ = std::fs::remove_file(&job.output);
         Ok(String::new())
     };
-    let (exit, output, logged) = conclude(exit, output, writer, &mask);
+    let (exit, output, written) = conclude(exit, output, writer, &mask);
     Gone {
+        ends: if exit.is_success() {
+            Ends::default()
+        } else {
+            written.ends
+        },
         exit,
         output,
-        logged,
+        logged: written.logged.unwrap_or(0),
     }
 }
 
-/// Ends the log and puts together how the work ended: how, what it gave and how much of what it
-/// printed is kept. A reason may quote what the world said, so it is masked.
+/// Ends the log and puts together how the work ended: how, what it gave and what is kept of what
+/// it printed. A reason may quote what the world said, so it is masked.
 pub(super) fn conclude<T: Default>(
     exit: Exit,
     given: Result<T, Unable>,
     writer: log::Writer,
     mask: &Mask,
-) -> (Exit, T, u64) {
+) -> (Exit, T, log::Written) {
     let written = writer.finish();
-    let logged = *written.as_ref().unwrap_or(&0);
-    let (exit, given) = match (exit, given, written) {
+    let (exit, given) = match (exit, given, &written.logged) {
         (exit, _, _) if !exit.is_success() => (exit, T::default()),
-        (_, Err(unable), _) | (_, _, Err(unable)) => (unable.into(), T::default()),
+        (_, Err(unable), _) => (unable.into(), T::default()),
+        (_, _, Err(unable)) => (unable.clone().into(), T::default()),
         (exit, Ok(given), Ok(_)) => (exit, given),
     };
     let exit = match exit {
@@ -161,7 +170,7 @@ pub(super) fn conclude<T: Default>(
         },
         exit => exit,
     };
-    (exit, given, logged)
+    (exit, given, written)
 }
 
 /// Reads an output file; none is the same as an empty one.

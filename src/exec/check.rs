@@ -13,7 +13,7 @@ use super::{Env, Hands, Host, Stop, Unable, environment, files, shell};
 use crate::expr::{EvalError, Scope, Template};
 use crate::machine::{Ruling, Verdict};
 use crate::mask::Mask;
-use crate::model::{Check, Expect, Mode, Object, Probe};
+use crate::model::{Check, ClassRule, Expect, Mode, Object, Probe};
 use crate::name::Name;
 use crate::time::Clock;
 use crate::verify::{FileFound, Found, Judgement, judge};
@@ -50,6 +50,7 @@ pub struct Trial {
     name: Name,
     mode: Mode,
     expect: Expect,
+    classify: Vec<ClassRule>,
     timeout: Duration,
     /// How much the probe may print, in bytes.
     output: u64,
@@ -65,6 +66,7 @@ impl Trial {
             name: check.name.clone(),
             mode: check.mode,
             expect: check.expect.clone(),
+            classify: check.classify.clone(),
             timeout: check.timeout,
             output: check.limits.output.unwrap_or(OUTPUT),
             ground: ground.clone(),
@@ -97,15 +99,21 @@ impl Trial {
             stdout: probed.as_ref().map_or(&[], |probed| &probed.out),
             stderr: probed.as_ref().map_or(&[], |probed| &probed.err),
             truncated: probed.as_ref().is_some_and(|probed| probed.truncated),
+            out_end: probed
+                .as_ref()
+                .map_or(&[], |probed| probed.ends.out.as_bytes()),
+            err_end: probed
+                .as_ref()
+                .map_or(&[], |probed| probed.ends.err.as_bytes()),
             files: &files,
         };
         let took = self.ground.clock.now().since(began).as_millis();
         let millis = u64::try_from(took).unwrap_or(u64::MAX);
-        let judged = discreet(&self.expect, &found, &self.ground.mask);
+        let rule = |found: &Found<'_>| judge(&self.expect, found, &self.classify);
+        let judged = discreet(rule, &found, &self.ground.mask);
         Verdict {
-            mode: self.mode,
             guards: probed.map(|probed| probed.guards.unwrap_or_default()),
-            ..judged.verdict(self.name, millis)
+            ..judged.verdict(self.name, self.mode, millis)
         }
     }
 }
@@ -169,8 +177,8 @@ fn look(root: &Path, path: &str) -> FileFound {
 
 /// The ruling on what was found, told without secrets. Texts are shortened when they are told,
 /// so they are masked before that: half a secret would not be known as one.
-fn discreet(expect: &Expect, found: &Found<'_>, mask: &Mask) -> Judgement {
-    let judged = judge(expect, found);
+fn discreet(judge: impl Fn(&Found<'_>) -> Judgement, found: &Found<'_>, mask: &Mask) -> Judgement {
+    let judged = judge(found);
     if mask.is_empty() {
         return judged;
     }
@@ -179,7 +187,7 @@ fn discreet(expect: &Expect, found: &Found<'_>, mask: &Mask) -> Judgement {
         stderr: &masked(found.stderr, mask),
         ..*found
     };
-    let told = judge(expect, &shown);
+    let told = judge(&shown);
     let reason = match judged.ruling {
         Ruling::Pass => "",
         // The same expectation was missed, so the masked text tells it.

@@ -3,6 +3,7 @@
 //! Of two values for one name the later counts; the engine's own variables come last, so that
 //! nothing can pretend to be them.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use globset::{Glob, GlobSet, GlobSetBuilder};
@@ -10,7 +11,7 @@ use serde_json::Value;
 
 use super::{Env, Host};
 use crate::digest::Digest;
-use crate::expr::{EvalError, Scope};
+use crate::expr::{EvalError, Ref, Scope, StatusTest};
 use crate::machine::{Attempt, Item};
 use crate::model::{Allow, EnvVar, Fan, Object};
 use crate::name::RunId;
@@ -125,6 +126,47 @@ pub fn of_check(
     env.extend(declared(&[], own, scope)?);
     env.insert("WF_WORKSPACE".into(), workspace.display().to_string());
     Ok(env.into_iter().collect())
+}
+
+/// The environment of a check as far as it is known before anything ran: what is only known
+/// later has no value.
+pub(super) fn of_check_so_far(
+    host: &Host,
+    workspace: &Path,
+    params: Option<&Object>,
+    own: &[EnvVar],
+) -> BTreeMap<String, Option<String>> {
+    let mut env = BTreeMap::new();
+    for name in BASE_OF_CHECKS {
+        let value = host.get(name).cloned();
+        env.extend(value.map(|value| (name.to_owned(), Some(value))));
+    }
+    let values = params
+        .map(|params| named("WF_PARAM_", params))
+        .unwrap_or_default();
+    env.extend(values.into_iter().map(|(name, value)| (name, Some(value))));
+    let known = ParamsAlone(params);
+    for EnvVar { name, value } in own {
+        env.insert(name.to_string(), value.render(&known).ok());
+    }
+    env.insert("WF_WORKSPACE".into(), Some(workspace.display().to_string()));
+    env
+}
+
+/// What templates read before a run begins: its parameters, if those are known.
+pub(super) struct ParamsAlone<'a>(pub(super) Option<&'a Object>);
+
+impl Scope for ParamsAlone<'_> {
+    fn value(&self, name: &Ref) -> Option<Value> {
+        match name {
+            Ref::Param(param) => self.0?.get(param).cloned(),
+            _ => None,
+        }
+    }
+
+    fn test(&self, _: StatusTest, _: Option<&str>) -> bool {
+        false
+    }
 }
 
 /// The same for every attempt of a place of a run, and for nothing else: 32 hexadecimal digits.

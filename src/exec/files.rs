@@ -179,7 +179,7 @@ fn is_of_the_work(entry: &DirEntry) -> bool {
 }
 
 /// A path or glob that stays below where it starts, without a leading `./`.
-fn plain(glob: &str) -> Result<&str, Unable> {
+pub(super) fn plain(glob: &str) -> Result<&str, Unable> {
     let plain = glob.trim_start_matches("./").trim_end_matches('/');
     if plain.starts_with('/') || plain.split('/').any(|part| part == "..") {
         return Err(Unable::logical(format!("`{glob}` leaves the workspace")));
@@ -198,7 +198,8 @@ fn literal_part(glob: &str) -> &str {
     }
 }
 
-fn compile(glob: &str) -> Result<GlobSet, Unable> {
+/// A glob, which also means all that is below what it matches.
+pub(super) fn compile(glob: &str) -> Result<GlobSet, Unable> {
     let unable = |error: globset::Error| Unable::logical(format!("bad glob: {error}"));
     let below = if glob.is_empty() {
         "**".into()

@@ -1,13 +1,15 @@
+use super::ends::Last;
 use super::log::Stream;
 use super::supervise::Sink;
 
-/// Keeps the beginning of what a process prints in memory, and none of the rest.
+/// Keeps the beginning and the very end of what a process prints in memory.
 #[derive(Debug)]
 pub(super) struct Head {
     pub(super) out: Vec<u8>,
     pub(super) err: Vec<u8>,
     /// Whether standard output went on.
     pub(super) truncated: bool,
+    pub(super) last: Last,
     limit: usize,
 }
 
@@ -17,6 +19,7 @@ impl Head {
             out: Vec::new(),
             err: Vec::new(),
             truncated: false,
+            last: Last::default(),
             limit,
         }
     }
@@ -24,6 +27,7 @@ impl Head {
 
 impl Sink for Head {
     fn take(&mut self, stream: Stream, bytes: &[u8]) {
+        self.last.take(stream, bytes);
         let kept = match stream {
             Stream::Out => &mut self.out,
             Stream::Err => &mut self.err,

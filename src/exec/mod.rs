@@ -19,7 +19,9 @@ pub mod cache;
 pub mod check;
 pub mod correction;
 pub mod environment;
+pub mod evidence;
 pub mod files;
+pub mod fixed;
 pub mod http;
 pub mod keeper;
 pub mod log;
@@ -34,12 +36,14 @@ pub mod tree;
 pub mod wait;
 
 mod contain;
+mod ends;
 mod hands;
 mod head;
 mod spawn;
 mod stop;
 mod unable;
 
+pub use ends::Ends;
 pub use hands::Hands;
 pub use stop::Stop;
 pub use unable::Unable;

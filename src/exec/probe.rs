@@ -5,11 +5,11 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use tokio::sync::watch;
 
-use super::Stop;
 use super::head::Head;
 use super::process::{self, Command};
 use super::sandbox::Guard;
 use super::supervise::{End, Limits, supervise};
+use super::{Ends, Stop};
 use crate::machine::Exit;
 
 /// What is run, and how much of what it prints counts.
@@ -40,6 +40,8 @@ pub struct Probed {
     pub truncated: bool,
     /// What its sandbox enforced; `None`: it had none.
     pub guards: Option<Vec<Guard>>,
+    /// The end of both.
+    pub ends: Ends,
 }
 
 impl Probed {
@@ -51,6 +53,7 @@ impl Probed {
             err: Vec::new(),
             truncated: false,
             guards: None,
+            ends: Ends::default(),
         }
     }
 }
@@ -73,5 +76,6 @@ pub async fn run(probe: Probe, mark: &str, stop: watch::Receiver<Stop>) -> Probe
         out: head.out,
         err: head.err,
         truncated: head.truncated,
+        ends: head.last.ends(),
     }
 }

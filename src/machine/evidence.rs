@@ -44,9 +44,10 @@ pub enum Guard {
 /// A file that a check relies on, as it was when the run began.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct FixedFile {
-    /// Its path, relative to the workspace.
+    /// Its path: relative to the workspace, or absolute.
     pub path: String,
-    /// SHA-256 of its content; `None`: it was not there.
+    /// SHA-256 of its content, or, where it is not in the workspace, of what the system says of
+    /// it: inode, size and times; `None`: it was not there.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub digest: Option<Digest>,
 }

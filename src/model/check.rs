@@ -71,6 +71,13 @@ pub enum Mode {
     Plausible,
 }
 
+impl Mode {
+    /// Whether this is what is meant where nothing is said.
+    pub fn is_default(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
 /// What a check runs.
 #[derive(Clone, Debug)]
 pub enum Probe {
@@ -78,13 +85,6 @@ pub enum Probe {
     Run(Script),
     /// A program and its arguments, without a shell.
     Exec(Vec<Template>),
-}
-
-impl Mode {
-    /// Whether this is what is meant where nothing is said.
-    pub fn is_default(&self) -> bool {
-        *self == Self::default()
-    }
 }
 
 /// What a check must find. Every expectation that is given must hold; if none speaks of the exit

@@ -250,6 +250,11 @@ impl Plan {
         ix.at() >= self.parts.main
     }
 
+    /// Whether there are steps that run last, whatever happened.
+    pub fn has_finally(&self) -> bool {
+        self.parts.main < self.parts.steps.len()
+    }
+
     /// The steps that depend on a step.
     pub fn dependents(&self, ix: StepIx) -> &[StepIx] {
         self.dependents.get(ix.at()).map_or(&[], Vec::as_slice)

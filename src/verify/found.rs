@@ -11,6 +11,10 @@ pub struct Found<'a> {
     pub stderr: &'a [u8],
     /// Whether standard output went on after what is given here.
     pub truncated: bool,
+    /// The end of its standard output, for the class of a failure.
+    pub out_end: &'a [u8],
+    /// The end of its standard error.
+    pub err_end: &'a [u8],
     /// Of each path of `file_exists`, in order, whether it is a file.
     pub files: &'a [FileFound],
 }

@@ -1,8 +1,9 @@
+use super::classify::{classify, ruled};
 use super::output::{self, Miss};
 use super::text::{evidence, line};
 use super::{FileFound, Found};
 use crate::machine::{Exit, Ruling, Verdict};
-use crate::model::{Class, Expect, Mode};
+use crate::model::{Class, ClassRule, Expect, Mode};
 use crate::name::Name;
 
 /// The ruling on one criterion, before it is given a name.
@@ -22,7 +23,7 @@ pub struct Judgement {
 
 impl Judgement {
     /// The verdict on a criterion whose probe took this long.
-    pub fn verdict(self, name: Name, millis: u64) -> Verdict {
+    pub fn verdict(self, name: Name, mode: Mode, millis: u64) -> Verdict {
         Verdict {
             name,
             ruling: self.ruling,
@@ -31,26 +32,31 @@ impl Judgement {
             evidence: self.evidence,
             class: self.class,
             millis,
-            mode: Mode::default(),
+            mode,
             guards: None,
         }
     }
 }
 
 /// Rules whether everything that was expected was found. The first expectation that does not
-/// hold, in the order of [`Expect`], gives the reason.
-pub fn judge(expect: &Expect, found: &Found<'_>) -> Judgement {
+/// hold, in the order of [`Expect`], gives the reason. The class of what failed is that of the
+/// first rule that holds; else, if its end is why, that of [`classify`].
+pub fn judge(expect: &Expect, found: &Found<'_>, rules: &[ClassRule]) -> Judgement {
     let (ruling, expected, reason, class) = match misses(expect, found) {
         Ok(()) => (Ruling::Pass, String::new(), String::new(), None),
-        Err(Miss::Wrong { expected, found }) => {
-            (Ruling::Fail, expected, found, Some(Class::Logical))
-        }
+        Err(Miss::Wrong {
+            expected,
+            found,
+            class,
+        }) => (Ruling::Fail, expected, found, Some(class)),
         Err(Miss::Unknown {
             expected,
             found,
             class,
         }) => (Ruling::Error, expected, found, Some(class)),
     };
+    let by_rule = |exit| ruled(exit, found.out_end, found.err_end, rules);
+    let class = class.map(|class| found.exit.and_then(by_rule).unwrap_or(class));
     Judgement {
         ruling,
         expected: line(&expected),
@@ -61,41 +67,44 @@ pub fn judge(expect: &Expect, found: &Found<'_>) -> Judgement {
 }
 
 fn misses(expect: &Expect, found: &Found<'_>) -> Result<(), Miss> {
-    exit_code(expect.exit_code, found.exit)?;
+    exit_code(expect.exit_code, found)?;
     files(&expect.file_exists, found.files)?;
     output::all(expect, found)
 }
 
 /// An exit code that was asked for is right whatever it is; one that was not and says that
 /// nothing ran is no answer to the question.
-fn exit_code(asked: Option<i32>, exit: Option<&Exit>) -> Result<(), Miss> {
+fn exit_code(asked: Option<i32>, found: &Found<'_>) -> Result<(), Miss> {
     let wanted = asked.unwrap_or(0);
-    let Some(exit) = exit else { return Ok(()) };
-    match exit {
-        Exit::Code { code } if *code == wanted => Ok(()),
-        Exit::Done if wanted == 0 => Ok(()),
-        Exit::Code { code: 126 } => Err(not_run(wanted, "exit code 126: cannot be executed")),
-        Exit::Code { code: 127 } => Err(not_run(wanted, "exit code 127: command not found")),
-        Exit::Code { .. } | Exit::Done => Err(Miss::Wrong {
-            expected: format!("exit code {wanted}"),
-            found: exit.to_string(),
-        }),
-        Exit::Unable { why, class } => Err(Miss::Unknown {
-            expected: format!("exit code {wanted}"),
-            found: why.clone(),
-            class: *class,
-        }),
-        Exit::Signal { .. } | Exit::TimedOut | Exit::Cancelled | Exit::Interrupted => {
-            Err(not_run(wanted, &exit.to_string()))
-        }
-    }
+    let Some(exit) = found.exit else {
+        return Ok(());
+    };
+    let told = match exit {
+        Exit::Code { code } if *code == wanted => return Ok(()),
+        Exit::Done if wanted == 0 => return Ok(()),
+        Exit::Code { code: 126 } => "exit code 126: cannot be executed".to_owned(),
+        Exit::Code { code: 127 } => "exit code 127: command not found".to_owned(),
+        exit => exit.to_string(),
+    };
+    let expected = format!("exit code {wanted}");
+    let class = classify(exit, found.out_end, found.err_end, &[]);
+    Err(match exit {
+        Exit::Code { code: 126 | 127 } => unknown(expected, told, class),
+        Exit::Code { .. } | Exit::Done => Miss::Wrong {
+            expected,
+            found: told,
+            class: class.unwrap_or(Class::Logical),
+        },
+        _ => unknown(expected, told, class),
+    })
 }
 
-fn not_run(wanted: i32, found: &str) -> Miss {
+/// What could not be looked at; the world is to blame if nobody else is.
+fn unknown(expected: String, found: String, class: Option<Class>) -> Miss {
     Miss::Unknown {
-        expected: format!("exit code {wanted}"),
-        found: found.to_owned(),
-        class: Class::Environmental,
+        expected,
+        found,
+        class: class.unwrap_or(Class::Environmental),
     }
 }
 
@@ -105,22 +114,11 @@ fn files(paths: &[String], found: &[FileFound]) -> Result<(), Miss> {
         match found.get(at) {
             Some(FileFound::Yes) => {}
             Some(FileFound::No) => {
-                return Err(Miss::Wrong {
-                    expected,
-                    found: "no such file".into(),
-                });
+                return output::wrong(expected, "no such file");
             }
-            Some(FileFound::Unable(why)) => return Err(unlooked(expected, why)),
-            None => return Err(unlooked(expected, "nobody looked for it")),
+            Some(FileFound::Unable(why)) => return Err(unknown(expected, why.clone(), None)),
+            None => return Err(unknown(expected, "nobody looked for it".into(), None)),
         }
     }
     Ok(())
-}
-
-fn unlooked(expected: String, why: &str) -> Miss {
-    Miss::Unknown {
-        expected,
-        found: why.to_owned(),
-        class: Class::Environmental,
-    }
 }

@@ -10,7 +10,11 @@ use crate::model::{Class, Expect, JsonExpect, JsonPath};
 #[derive(Debug)]
 pub(super) enum Miss {
     /// It was looked at and is wrong.
-    Wrong { expected: String, found: String },
+    Wrong {
+        expected: String,
+        found: String,
+        class: Class,
+    },
     /// It could not be looked at.
     Unknown {
         expected: String,
@@ -19,10 +23,12 @@ pub(super) enum Miss {
     },
 }
 
-fn wrong(expected: impl Into<String>, found: impl Into<String>) -> Result<(), Miss> {
+/// What was looked at and is wrong, which is nobody's fault but the work's.
+pub(super) fn wrong(expected: impl Into<String>, found: impl Into<String>) -> Result<(), Miss> {
     Err(Miss::Wrong {
         expected: expected.into(),
         found: found.into(),
+        class: Class::Logical,
     })
 }
 

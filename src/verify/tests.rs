@@ -13,9 +13,11 @@ fn rule(expect: &Expect, exit: &Exit, stdout: &str) -> Judgement {
         stdout: stdout.as_bytes(),
         stderr: b"",
         truncated: false,
+        out_end: stdout.as_bytes(),
+        err_end: b"",
         files: &[],
     };
-    judge(expect, &found)
+    judge(expect, &found, &[])
 }
 
 /// Rules on an output of a probe that ended well: `None` is a pass, else what was expected and
@@ -268,8 +270,11 @@ fn files() {
                 stdout: b"",
                 stderr: b"",
                 truncated: false,
+                out_end: b"",
+                err_end: b"",
                 files: &files,
             },
+            &[],
         );
         assert_eq!((ruled.ruling, ruled.found.as_str()), (ruling, found));
     }
@@ -284,9 +289,11 @@ fn check_half(ruling: Ruling, change: impl Fn(&mut Expect)) {
         stdout: b"7 lines",
         stderr: b"",
         truncated: true,
+        out_end: b"",
+        err_end: b"",
         files: &[],
     };
-    assert_eq!(judge(&expect, &found).ruling, ruling, "{expect:?}");
+    assert_eq!(judge(&expect, &found, &[]).ruling, ruling, "{expect:?}");
 }
 
 #[test]

@@ -6,6 +6,8 @@ use std::fmt::Write as _;
 use serde_json::Value;
 use wf::cli::Exit;
 use wf::diag::{Code, Severity};
+use wf::model::Class;
+use wf::verify::{FAILURE_SIGNS, FailureSign, Sign};
 
 use crate::support::Sandbox;
 
@@ -49,6 +51,45 @@ fn mistakes_are_all_listed() {
         );
     }
     check("docs/mistakes.md", "codes", &list);
+}
+
+#[test]
+fn signs_of_failure_are_all_listed() {
+    let mut list = String::from("| a sign of | what is seen | class |\n|---|---|---|\n");
+    for sign in FAILURE_SIGNS {
+        let class = match sign.class {
+            Class::Logical => "logical",
+            Class::Environmental => "environmental",
+            Class::Interrupted => "interrupted",
+        };
+        let _ = writeln!(list, "| {} | {} | {class} |", sign.what, seen(sign));
+    }
+    check("docs/failure-classes.md", "signs", &list);
+}
+
+/// What is seen of a failure, in a few words.
+fn seen(sign: &FailureSign) -> String {
+    let numbers = |all: &[i32]| {
+        all.iter()
+            .map(i32::to_string)
+            .collect::<Vec<_>>()
+            .join(", ")
+    };
+    let lines = |all: &[&str]| {
+        let quoted = all.iter().map(|pattern| match pattern.contains('`') {
+            true => format!("`` {pattern} ``"),
+            false => format!("`{pattern}`"),
+        });
+        quoted.collect::<Vec<_>>().join(" · ")
+    };
+    match sign.sign {
+        Sign::TimedOut => "its `timeout`".into(),
+        Sign::Signals(all) => format!("signals {}, and exit codes 128 and that", numbers(all)),
+        Sign::Codes(all) => format!("exit codes {}", numbers(all)),
+        Sign::Reports(all) => format!("in either output: {}", lines(all)),
+        Sign::Prints(all) => lines(all),
+        Sign::Rest => "nothing of the above".into(),
+    }
 }
 
 #[test]

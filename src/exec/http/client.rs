@@ -74,7 +74,7 @@ impl Client {
             }
             Err(exit) => (exit, Ok(Object::new())),
         };
-        let (exit, outputs, _logged) = conclude(exit, outputs, writer, &mask);
+        let (exit, outputs, _) = conclude(exit, outputs, writer, &mask);
         (exit, outputs)
     }
 
@@ -193,7 +193,7 @@ fn judged(ask: &Ask, shown: &str, status: StatusCode) -> Result<(), Unable> {
     };
     let why = format!("{shown} answered {status}, not {expected}");
     match status.as_u16() {
-        408 | 429 | 500..=599 => Err(Unable::environmental(why)),
+        408 | 425 | 429 | 500..=599 => Err(Unable::environmental(why)),
         _ => Err(Unable::logical(why)),
     }
 }

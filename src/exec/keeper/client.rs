@@ -167,12 +167,14 @@ impl Keeper {
                 exit,
                 truncated,
                 guards,
+                ends,
             } => Ok(Probed {
                 exit,
                 out: called.out,
                 err: called.err,
                 truncated,
                 guards,
+                ends,
             }),
             _ => Err(Lost),
         }

@@ -156,6 +156,7 @@ pub(super) fn socket(dir: &Path, keeper: &str) -> PathBuf {
 #[cfg(test)]
 mod tests {
     use super::{Journal, Note, Task, path, read};
+    use crate::exec::Ends;
     use crate::exec::attempt::Gone;
     use crate::machine::{Attempt, Exit, Place};
     use crate::name::{Name, RunId};
@@ -176,6 +177,10 @@ mod tests {
             exit: Exit::Code { code: 3 },
             output: "a=1\n".into(),
             logged: 5,
+            ends: Ends {
+                out: String::new(),
+                err: "no\n".into(),
+            },
         };
         for note in [
             Note::Begins {

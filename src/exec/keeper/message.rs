@@ -1,9 +1,9 @@
 use serde::{Deserialize, Serialize};
 
-use crate::exec::Stop;
 use crate::exec::attempt::{Gone, Job};
 use crate::exec::probe::Probe;
 use crate::exec::sandbox::Guard;
+use crate::exec::{Ends, Stop};
 use crate::machine::{Attempt, Exit};
 use crate::name::RunId;
 
@@ -66,6 +66,8 @@ pub(super) enum Answer {
         truncated: bool,
         /// What its sandbox enforced; `None`: it had none.
         guards: Option<Vec<Guard>>,
+        /// The end of what it printed.
+        ends: Ends,
     },
     /// The keeper does nothing for such an attempt.
     Unknown,

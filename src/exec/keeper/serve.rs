@@ -237,6 +237,7 @@ async fn examine(
         exit: probed.exit,
         truncated: probed.truncated,
         guards: probed.guards,
+        ends: probed.ends,
     };
     send(to, &Frame::word(&answer)?).await
 }

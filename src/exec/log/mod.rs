@@ -27,4 +27,4 @@ pub use harmless::harmless;
 pub use reader::{Chunks, read};
 pub use tail::tail;
 pub use target::{Target, path};
-pub use writer::Writer;
+pub use writer::{Writer, Written};

@@ -74,7 +74,7 @@ fn streams_and_times_are_read_back() {
     log.take(Stream::Err, b"oops\n");
     log.take(Stream::Out, b"ee\n");
     log.take(Stream::Note, b"note\n");
-    assert_eq!(log.finish(), Ok(24));
+    assert_eq!(log.finish().logged, Ok(24));
     assert_eq!(
         std::fs::read(&path).unwrap(),
         b"one\ntwo\noops\nthree\nnote\n"
@@ -118,7 +118,7 @@ fn a_follower_sees_everything_once() {
     assert_eq!(follower.more().unwrap(), came);
     log.take(Stream::Out, b"four");
     assert_eq!(follower.more().unwrap(), []);
-    log.finish().unwrap();
+    log.finish().logged.unwrap();
     assert_eq!(follower.more().unwrap(), [chunk(Stream::Out, "four")]);
 }
 
@@ -136,7 +136,7 @@ fn the_first_and_the_last_are_kept() {
         "{text}"
     );
     assert_eq!(tail(&path, 1).unwrap(), "39");
-    log.finish().unwrap();
+    log.finish().logged.unwrap();
     assert_eq!(
         std::fs::read_to_string(&path).unwrap(),
         "10\n11\n12\n13\n14\n15\n16\n… 50 bytes left out …\n3\n34\n35\n36\n37\n38\n39\n"
@@ -177,7 +177,7 @@ fn a_long_log_is_followed_to_its_end() {
         log.take(Stream::Out, format!("{number}\n").as_bytes());
     }
     log.take(Stream::Out, b"the end");
-    log.finish().unwrap();
+    log.finish().logged.unwrap();
     // What it saw last is gone from the log, so what is left of it follows.
     let missed = followed(&mut follower);
     assert!(missed.ends_with("57\n58\n59\nthe end"), "{missed}");
@@ -197,7 +197,7 @@ fn the_last_line_is_followed_though_the_parts_are_one_by_then() {
         let mut follower = Follower::new(path);
         let mut seen = followed(&mut follower);
         log.take(Stream::Err, last.as_bytes());
-        log.finish().unwrap();
+        log.finish().logged.unwrap();
         seen += &followed(&mut follower);
         assert_eq!(
             seen.replace("\n… the middle left out …\n", ""),
@@ -212,7 +212,7 @@ fn bytes_that_the_index_does_not_know_are_shown() {
     let (_dir, path) = temporary();
     let mut log = writer(&path, 1000);
     log.take(Stream::Err, b"known\n");
-    log.finish().unwrap();
+    log.finish().logged.unwrap();
     let index = target::index(&path);
     std::fs::write(&index, &std::fs::read(&index).unwrap()[..7]).unwrap();
     assert_eq!(bytes(&path), b"known\n");
@@ -230,7 +230,7 @@ fn a_drizzle_has_a_small_index() {
         log.take(Stream::Out, b"\n");
         log.take(Stream::Err, b"\n");
     }
-    log.finish().unwrap();
+    log.finish().logged.unwrap();
     let size = std::fs::metadata(target::index(&path)).unwrap().len();
     assert!(size <= 12 * (4096 + 64_000 / 64), "{size}");
     assert_eq!(bytes(&path).len(), 20_000);
@@ -242,7 +242,7 @@ fn a_tail_is_bounded_and_harmless() {
     let mut log = writer(&path, 1_000_000);
     log.take(Stream::Out, &vec![b'x'; 300_000]);
     log.take(Stream::Out, b"\n\x1b[31mred\xff\n\n");
-    log.finish().unwrap();
+    log.finish().logged.unwrap();
     assert_eq!(tail(&path, 1).unwrap(), "red\u{fffd}");
     assert_eq!(tail(&path, 2).unwrap().len(), 64 * 1024 - 10 + 5);
     assert_eq!(tail(&path, 0).unwrap(), "red\u{fffd}");
@@ -257,7 +257,7 @@ fn a_log_that_just_fits_is_kept_whole() {
             .map(|at| b'a' + u8::try_from(at % 26).unwrap())
             .collect();
         given.chunks(7).for_each(|part| log.take(Stream::Out, part));
-        log.finish().unwrap();
+        log.finish().logged.unwrap();
         assert_eq!(bytes(&path), given, "{limit}");
     }
 }
@@ -282,7 +282,7 @@ proptest! {
             log.take(stream, part);
             lines += part.len();
         }
-        let kept = log.finish().unwrap();
+        let kept = log.finish().logged.unwrap();
         let read = bytes(&path);
         prop_assert_eq!(read.len() as u64, kept);
         let chunks = all(&path);

@@ -3,9 +3,9 @@ use std::io;
 use std::path::Path;
 
 use super::{Stream, Target, cursor::Cursor, lines::Lines, segment::Segment, target};
-use crate::exec::OnOutput;
-use crate::exec::Unable;
+use crate::exec::ends::Last;
 use crate::exec::supervise::Sink;
+use crate::exec::{Ends, OnOutput, Unable};
 use crate::mask;
 
 /// Writes the log of one attempt and shows it to whoever watches.
@@ -13,6 +13,16 @@ pub struct Writer {
     streams: [Channel; 2],
     disk: Disk,
     on_output: Option<OnOutput>,
+    last: Last,
+}
+
+/// What a log kept.
+#[derive(Debug)]
+pub struct Written {
+    /// How many bytes, if it could be kept.
+    pub logged: Result<u64, Unable>,
+    /// The end of both streams, masked.
+    pub ends: Ends,
 }
 
 /// One stream on its way: first masked, then cut at line ends.
@@ -45,46 +55,62 @@ impl Writer {
             streams: [channel(Stream::Out), channel(Stream::Err)],
             disk: Disk::new(target),
             on_output,
+            last: Last::default(),
         }
     }
 
-    /// Writes what is left and puts the parts together. Gives how many bytes are kept.
-    pub fn finish(mut self) -> Result<u64, Unable> {
-        let Self {
-            streams,
-            disk,
-            on_output,
-        } = &mut self;
+    /// The streams, and where what comes out of them goes.
+    fn split(&mut self) -> (&mut [Channel; 2], Takers<'_>) {
+        let takers = Takers {
+            disk: &mut self.disk,
+            on_output: &mut self.on_output,
+            last: &mut self.last,
+        };
+        (&mut self.streams, takers)
+    }
+
+    /// Writes what is left and puts the parts together.
+    pub fn finish(mut self) -> Written {
+        let (streams, mut to) = self.split();
         for Channel {
             stream,
             mask,
             lines,
         } in streams
         {
-            let mut give = |bytes: &[u8]| give(disk, on_output, *stream, bytes);
+            let mut give = |bytes: &[u8]| to.give(*stream, bytes);
             lines.push(&mask.finish(), &mut give);
             lines.flush(&mut give);
         }
-        self.disk.close()
+        Written {
+            logged: self.disk.close(),
+            ends: self.last.ends(),
+        }
     }
 }
 
-fn give(disk: &mut Disk, on_output: &mut Option<OnOutput>, stream: Stream, bytes: &[u8]) {
-    disk.write(stream, bytes);
-    if let Some(show) = on_output {
-        show(stream, bytes);
+/// Where masked bytes go.
+struct Takers<'w> {
+    disk: &'w mut Disk,
+    on_output: &'w mut Option<OnOutput>,
+    last: &'w mut Last,
+}
+
+impl Takers<'_> {
+    fn give(&mut self, stream: Stream, bytes: &[u8]) {
+        self.disk.write(stream, bytes);
+        self.last.take(stream, bytes);
+        if let Some(show) = self.on_output {
+            show(stream, bytes);
+        }
     }
 }
 
 impl Sink for Writer {
     fn take(&mut self, stream: Stream, bytes: &[u8]) {
-        let Self {
-            streams,
-            disk,
-            on_output,
-        } = self;
+        let (streams, mut to) = self.split();
         let channel = streams.iter_mut().find(|known| known.stream == stream);
-        let mut give = |bytes: &[u8]| give(disk, on_output, stream, bytes);
+        let mut give = |bytes: &[u8]| to.give(stream, bytes);
         match channel {
             Some(Channel { mask, lines, .. }) => lines.push(&mask.feed(bytes), &mut give),
             None => give(bytes),
@@ -96,8 +122,9 @@ impl Sink for Writer {
     }
 
     fn quiet(&mut self) {
-        for Channel { stream, lines, .. } in &mut self.streams {
-            lines.flush(&mut |bytes| give(&mut self.disk, &mut self.on_output, *stream, bytes));
+        let (streams, mut to) = self.split();
+        for Channel { stream, lines, .. } in streams {
+            lines.flush(&mut |bytes| to.give(*stream, bytes));
         }
         self.disk.settle();
     }

@@ -1,0 +1,238 @@
+//! The checks of attempts and plans: run one after the other, all of them.
+//!
+//! **Invariant:** a check whose files are not what they were when the run began does not pass,
+//! and neither does one during which what it checks was written.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use tokio::sync::watch;
+
+use crate::exec::evidence::Evidence;
+use crate::exec::fixed::Glimpse;
+use crate::exec::{Stop, Unable, check as probe};
+use crate::machine::{Artifact, Attempt, Happening, Item, Ruling, Verdict};
+use crate::model::{Check, Class, Object, Step};
+
+use super::dispatch::Report;
+use super::evidence::site;
+use super::run::Ongoing;
+use super::scope::Known;
+use super::unit::step_of;
+
+/// What is checked, and what its templates read.
+pub(super) struct Case {
+    pub(super) run: Arc<Ongoing>,
+    /// The attempt; `None`: the plan as a whole.
+    pub(super) attempt: Option<Attempt>,
+    pub(super) item: Option<Item>,
+    pub(super) reads: Object,
+}
+
+/// Runs the checks of an attempt, or the plan's own.
+pub(super) async fn check(case: Case, stop: watch::Receiver<Stop>) -> Report {
+    let run = &case.run;
+    let step = case
+        .attempt
+        .as_ref()
+        .map(|attempt| step_of(run, &attempt.place));
+    let before = look(run, step).await;
+    let mut verdicts = case.verdicts(&stop).await;
+    let after = look(run, step).await;
+    let kept = match &case.attempt {
+        Some(attempt) => run.left_by(attempt)?,
+        None => Vec::new(),
+    };
+    let (seen, wrong) = compare(before, after, &kept);
+    if let Some(wrong) = wrong {
+        for verdict in &mut verdicts {
+            unsettle(verdict, &wrong);
+        }
+    }
+    if let Some(attempt) = &case.attempt {
+        run.note_evidence(&attempt.place, &seen);
+    }
+    run.session.hands.hold()?;
+    Ok(Some(Happening::Judged {
+        attempt: case.attempt,
+        verdicts,
+        seen,
+    }))
+}
+
+/// What the result of a step is judged by, besides its checks.
+async fn look(run: &Arc<Ongoing>, step: Option<&Step>) -> Result<Evidence, Unable> {
+    let Some(step) = step else {
+        return Ok(Evidence::default());
+    };
+    let inputs = step.cache.iter().flat_map(|cache| &cache.inputs);
+    let globs: Vec<String> = inputs.chain(&step.artifacts).cloned().collect();
+    if globs.is_empty() {
+        return Ok(Evidence::default());
+    }
+    let run = Arc::clone(run);
+    let look = move || Evidence::look(&run.session.root, &globs, &run.session.memo);
+    tokio::task::spawn_blocking(look)
+        .await
+        .unwrap_or_else(|_| Err(Unable::environmental("the files could not be read")))
+}
+
+/// What was seen, and what is wrong with it.
+fn compare(
+    before: Result<Evidence, Unable>,
+    after: Result<Evidence, Unable>,
+    kept: &[Artifact],
+) -> (Vec<Artifact>, Option<String>) {
+    match (before, after) {
+        (Ok(before), Ok(after)) => {
+            let early = before.differs(kept);
+            let early = early.map(|path| format!("{path} changed before it was checked"));
+            let late = before.touched(&after);
+            let late = late.map(|path| format!("{path} changed while it was checked"));
+            (before.files(), early.or(late))
+        }
+        (Err(unable), _) | (_, Err(unable)) => (Vec::new(), Some(unable.why)),
+    }
+}
+
+/// Takes back what a check found about files that were written meanwhile. An altered check stays
+/// what it is.
+fn unsettle(verdict: &mut Verdict, why: &str) {
+    if !verdict.found.starts_with(ALTERED) {
+        verdict.ruling = Ruling::Error;
+        verdict.expected = "files that nobody writes while they are checked".into();
+        why.clone_into(&mut verdict.found);
+        verdict.class = Some(Class::Environmental);
+    }
+}
+
+/// How it is told that a check was altered.
+const ALTERED: &str = "check was altered";
+
+impl Case {
+    pub(super) async fn verdicts(&self, stop: &watch::Receiver<Stop>) -> Vec<Verdict> {
+        let run = &self.run;
+        let checks = match &self.attempt {
+            Some(attempt) => &step_of(run, &attempt.place).verify,
+            None => &run.plan.parts().verify,
+        };
+        let ground = self.ground().await;
+        let mut verdicts = Vec::with_capacity(checks.len());
+        for check in checks {
+            verdicts.push(self.verdict(check, &ground, stop).await);
+        }
+        verdicts
+    }
+
+    async fn ground(&self) -> probe::Ground {
+        let session = &self.run.session;
+        probe::Ground {
+            hands: session.hands.clone(),
+            root: session.root.clone(),
+            host: Arc::clone(&session.host),
+            mask: self.run.mask().await,
+            clock: Arc::clone(&session.clock),
+            grace: self.run.plan.parts().policy.grace,
+            around: session.around.clone(),
+            params: self.run.params.clone(),
+        }
+    }
+
+    /// Runs one check, if it is what it was when the run began.
+    async fn verdict(
+        &self,
+        check: &Check,
+        ground: &probe::Ground,
+        stop: &watch::Receiver<Stop>,
+    ) -> Verdict {
+        let told = |why: &str| ruled(check, Ruling::Error, String::new(), why.into(), None);
+        if *stop.borrow() != Stop::No {
+            return told("not run: the run was told to end");
+        }
+        let before = match self.glimpse(check).await {
+            Ok(before) => before,
+            Err(unable) => {
+                return Verdict {
+                    class: Some(unable.class),
+                    ..told(&unable.why)
+                };
+            }
+        };
+        if let Some(file) = self.alteration(check, before.as_ref()) {
+            return altered(check, &format!("{ALTERED}: {file}"));
+        }
+        let verdict = self.trial(check, ground).run(stop.clone()).await;
+        let Some(before) = before else {
+            return verdict;
+        };
+        let after = self.glimpse(check).await.ok().flatten();
+        let touched = after.as_ref().map(|after| before.touched(after));
+        match touched {
+            Some(None) => verdict,
+            Some(Some(path)) => altered(check, &format!("{ALTERED} while it ran: {path}")),
+            None => altered(check, &format!("{ALTERED} while it ran")),
+        }
+    }
+
+    fn trial(&self, check: &Check, ground: &probe::Ground) -> probe::Trial {
+        let attempt = self.attempt.as_ref();
+        let known = Known {
+            run: &self.run.this.id,
+            params: &self.run.params,
+            reads: &self.reads,
+            item: self.item.as_ref(),
+            index: attempt.and_then(|attempt| attempt.place.item),
+            secrets: &BTreeMap::new(),
+        };
+        probe::Trial::new(check, ground, &known)
+    }
+
+    /// What a check relies on now; `None` if nobody noted what that was when the run began.
+    async fn glimpse(&self, check: &Check) -> Result<Option<Glimpse>, Unable> {
+        let Some(fixed) = self.run.fixed.clone() else {
+            return Ok(None);
+        };
+        let (run, check) = (Arc::clone(&self.run), check.clone());
+        let look = move || {
+            let params = Some(&run.params).filter(|_| run.this.path.is_empty());
+            fixed.glimpse(&check, site(&run.session, params)).map(Some)
+        };
+        let lost = |_| {
+            Err(Unable::environmental(
+                "the files of the check could not be read",
+            ))
+        };
+        tokio::task::spawn_blocking(look).await.unwrap_or_else(lost)
+    }
+
+    fn alteration(&self, check: &Check, glimpse: Option<&Glimpse>) -> Option<String> {
+        self.run.fixed.as_ref()?.alteration(check, glimpse?)
+    }
+}
+
+fn altered(check: &Check, found: &str) -> Verdict {
+    let expected = "the files of the check as they were when the run began".into();
+    let class = Some(Class::Logical);
+    ruled(check, Ruling::Fail, expected, found.into(), class)
+}
+
+/// A verdict on a criterion whose check was not run, or did not count.
+fn ruled(
+    check: &Check,
+    ruling: Ruling,
+    expected: String,
+    found: String,
+    class: Option<Class>,
+) -> Verdict {
+    Verdict {
+        name: check.name.clone(),
+        ruling,
+        expected,
+        found,
+        evidence: String::new(),
+        class,
+        millis: 0,
+        mode: check.mode,
+        guards: None,
+    }
+}

@@ -1,0 +1,214 @@
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use super::mark::{Mark, head};
+use super::needs::{self, Need, Scene, tidy};
+use super::{git, python};
+use crate::exec::{Host, Unable, environment, files, process};
+use crate::model::{Check, Object, Probe};
+
+/// How many interpreters of interpreters are followed.
+const DEEPEST: usize = 4;
+
+/// What is known wherever a check is looked at.
+#[derive(Clone, Copy, Debug)]
+pub struct Site<'a> {
+    /// The workspace's root.
+    pub root: &'a Path,
+    /// The engine's own environment.
+    pub host: &'a Host,
+    /// The plan's parameters; `None` if they are not known when the run begins.
+    pub params: Option<&'a Object>,
+}
+
+/// A file that a check relies on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Found {
+    pub(super) mark: Mark,
+    /// How it comes to be relied on.
+    pub(super) why: Why,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Why {
+    /// The check executes it: noted even if it is not there.
+    Script,
+    /// It is a binary of the workspace that the check names: the product of work, unless it was
+    /// text when the run began.
+    Binary,
+    /// It is read if it is there.
+    Read,
+    /// It belongs to a virtual environment of the workspace: read, if that was there when the run
+    /// began. This is the environment's own file.
+    Beside(String),
+    /// The check lists it.
+    Listed,
+}
+
+/// All that a check relies on but products of steps, by its shown path: relative to the
+/// workspace, or absolute.
+pub(super) fn look(
+    check: &Check,
+    site: Site<'_>,
+    is_product: &dyn Fn(&str) -> bool,
+) -> Result<BTreeMap<String, Found>, Unable> {
+    let real = fs::canonicalize(site.root).unwrap_or_else(|_| site.root.to_path_buf());
+    let vars = environment::of_check_so_far(site.host, site.root, site.params, &check.env);
+    let cwd = check
+        .cwd
+        .as_ref()
+        .map_or_else(|| site.root.to_path_buf(), |cwd| site.root.join(cwd));
+    let mut looking = Looking {
+        home: vars.get("HOME").cloned().flatten().map(PathBuf::from),
+        path: vars.get("PATH").cloned().flatten(),
+        root: site.root,
+        real: &real,
+        is_product,
+        cwd: tidy(&cwd),
+        found: BTreeMap::new(),
+    };
+    let scene = Scene {
+        vars,
+        cwd: Some(looking.cwd.clone()),
+        root: site.root.to_path_buf(),
+    };
+    for need in relied(check, site, scene) {
+        looking.need(need);
+    }
+    if check.probe.is_some() {
+        looking.note(Path::new("/etc/ld.so.preload"), Why::Read);
+    }
+    for (path, file) in files::matching(site.root, &check.fixed)?.0 {
+        let mark = Mark::of(&file, true);
+        let why = Why::Listed;
+        looking.found.insert(path, Found { mark, why });
+    }
+    Ok(looking.found)
+}
+
+fn relied(check: &Check, site: Site<'_>, scene: Scene) -> BTreeSet<Need> {
+    match &check.probe {
+        None => BTreeSet::new(),
+        Some(Probe::Run(script)) => {
+            let words = script.shell.iter().chain(Some(&script.text));
+            let argv: Vec<Option<String>> = words.cloned().map(Some).collect();
+            needs::of_argv(&argv, scene)
+        }
+        Some(Probe::Exec(words)) => {
+            let known = environment::ParamsAlone(site.params);
+            let argv: Vec<Option<String>> =
+                words.iter().map(|word| word.render(&known).ok()).collect();
+            needs::of_argv(&argv, scene)
+        }
+    }
+}
+
+struct Looking<'a> {
+    home: Option<PathBuf>,
+    path: Option<String>,
+    root: &'a Path,
+    real: &'a Path,
+    is_product: &'a dyn Fn(&str) -> bool,
+    cwd: PathBuf,
+    found: BTreeMap<String, Found>,
+}
+
+impl Looking<'_> {
+    fn need(&mut self, need: Need) {
+        match need {
+            Need::Script(file) => self.script(&file, 0),
+            Need::File(file) => drop(self.note(&file, Why::Read)),
+            Need::Program(name, path) => self.program(&name, Some(&path), 0),
+            Need::Git(folder) => self.git(&folder),
+        }
+    }
+
+    fn shown(&self, file: &Path) -> String {
+        let file = file.strip_prefix(self.root).unwrap_or(file);
+        file.to_string_lossy().into_owned()
+    }
+
+    /// Whether a file, where all links end, is in the workspace.
+    fn is_inside(&self, file: &Path) -> bool {
+        fs::canonicalize(file).is_ok_and(|file| file.starts_with(self.real))
+    }
+
+    /// Notes a file; gives whether it counts.
+    fn note(&mut self, file: &Path, why: Why) -> bool {
+        let shown = self.shown(file);
+        if (self.is_product)(&shown) {
+            return false;
+        }
+        if !self.found.contains_key(&shown) {
+            let there = file.is_file();
+            let mark = Mark::of(file, there && self.is_inside(file));
+            self.found.insert(shown, Found { mark, why });
+        }
+        true
+    }
+
+    fn program(&mut self, name: &str, path: Option<&str>, depth: usize) {
+        if let Ok(file) = process::find(name, path, &self.cwd) {
+            let file = tidy(&file);
+            if self.note(&file, Why::Read) {
+                self.interpreters(&file, &head(&file), depth);
+            }
+        }
+    }
+
+    fn script(&mut self, file: &Path, depth: usize) {
+        let head = head(file);
+        let binary = head.contains(&0) && file.starts_with(self.root);
+        if self.note(file, if binary { Why::Binary } else { Why::Script }) {
+            self.interpreters(file, &head, depth);
+        }
+    }
+
+    /// Who executes a file that begins with `#!`, and what those read when they start.
+    fn interpreters(&mut self, file: &Path, head: &[u8], depth: usize) {
+        let name = file.file_name().unwrap_or_default().to_string_lossy();
+        let shim = file.parent().is_some_and(|dir| dir.ends_with("shims"));
+        if name.starts_with("python") || name.starts_with("pypy") || shim {
+            for (file, within) in python::starters(file, self.home.as_deref()) {
+                let within = within.filter(|within| within.starts_with(self.root));
+                let why = within.map_or(Why::Read, |within| Why::Beside(self.shown(&within)));
+                self.note(&file, why);
+            }
+            let names = [self.cwd.as_path(), self.root].map(|dir| dir.join(".python-version"));
+            for file in names {
+                self.note(&file, Why::Read);
+            }
+        }
+        let line = head.split(|byte| *byte == b'\n').next().unwrap_or_default();
+        let Some(line) = line.strip_prefix(b"#!").filter(|_| depth < DEEPEST) else {
+            return;
+        };
+        let line = String::from_utf8_lossy(line).into_owned();
+        let mut words = line.split_whitespace();
+        let Some(interpreter) = words.next() else {
+            return;
+        };
+        self.script(&self.cwd.join(interpreter), depth + 1);
+        if interpreter.ends_with("/env") {
+            let name = words.find(|word| !word.starts_with('-') && !word.contains('='));
+            let path = self.path.clone();
+            if let Some(name) = name {
+                self.program(name, path.as_deref(), depth + 1);
+            }
+        }
+    }
+
+    fn git(&mut self, folder: &Path) {
+        let (config, files) = git::files(folder, self.root);
+        for file in files {
+            self.note(&file, Why::Read);
+        }
+        if let Some(config) = config {
+            let text = fs::read_to_string(&config).unwrap_or_default();
+            let mark = Mark::of_text(&git::telling(&text));
+            let why = Why::Read;
+            self.found.insert(self.shown(&config), Found { mark, why });
+        }
+    }
+}

@@ -10,6 +10,8 @@ mod classify;
 mod found;
 mod judge;
 mod output;
+#[cfg(test)]
+mod properties;
 mod signs;
 #[cfg(test)]
 mod tests;

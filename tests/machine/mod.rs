@@ -1,5 +1,7 @@
 //! The core, driven by a seeded world.
 
+mod corrections;
+mod evidence;
 mod found;
 mod going_on;
 mod killed;

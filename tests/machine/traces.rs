@@ -59,6 +59,9 @@ fn machine(plan: &Arc<Plan>) -> Machine {
 /// Plays a plan in a seeded world and gives the inputs it came to.
 fn record(plan: &Arc<Plan>, seed: u64) -> Vec<Input> {
     let mut world = World::new(seed);
+    let declares = |step: &&wf::model::Step| !step.artifacts.is_empty();
+    let declaring = plan.steps().iter().filter(declares);
+    world.declaring = declaring.map(|step| step.id.clone()).collect();
     let mut dice = Dice(seed);
     let mut machine = machine(plan);
     world.feed(

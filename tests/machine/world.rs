@@ -1,14 +1,15 @@
 //! A seeded world: plans, and what happens to their attempts, as functions of a number.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::json;
+use wf::digest::Digest;
 use wf::expr::Template;
 use wf::machine::{
-    Attempt, Effect, Ended, Event, Exit, Fact, Happening, Input, Machine, Outcome, Place, Ruling,
-    StepState, Verdict,
+    Artifact, Attempt, Effect, Ended, Event, Exit, Fact, Happening, Input, Machine, Outcome, Place,
+    Ruling, Stale, StepState, Verdict,
 };
 use wf::model::{
     Check, Class, Fan, Object, OnError, OnFailure, Parts, Plan, Policy, Retry, Step, StepIx, Wait,
@@ -136,6 +137,8 @@ pub struct World {
     /// How many events each turn ended with.
     pub cuts: Vec<usize>,
     pub holder: Option<Place>,
+    /// The steps that declare files, which are evidence.
+    pub declaring: BTreeSet<Name>,
 }
 
 impl World {
@@ -148,6 +151,7 @@ impl World {
             inputs: Vec::new(),
             cuts: Vec::new(),
             holder: None,
+            declaring: BTreeSet::new(),
         }
     }
 
@@ -231,9 +235,23 @@ impl World {
                 Some(Happening::Locked { place })
             }
             Effect::Lookup { place, .. } => Some(Happening::Looked { place, found: None }),
-            Effect::Confirm { .. } => Some(Happening::Confirmed { stale: Vec::new() }),
+            Effect::Confirm { places } => {
+                let stale = places.into_iter().filter(|place| self.changes(place));
+                let stale = stale.map(|place| {
+                    let path = format!("{place}.txt");
+                    Stale { place, path }
+                });
+                let stale = stale.collect();
+                Some(Happening::Confirmed { stale })
+            }
             Effect::Unlock { .. } | Effect::Remember { .. } | Effect::Finish { .. } => None,
         }
+    }
+
+    /// Whether the file of a place changes after it was checked.
+    fn changes(&self, place: &Place) -> bool {
+        let digest = Digest::of(format!("{} changes {place}", self.seed).as_bytes());
+        digest.bytes()[0] < 100
     }
 
     fn ended(&self, attempt: Attempt) -> Happening {
@@ -250,11 +268,14 @@ impl World {
         let lies = attempt
             .as_ref()
             .is_some_and(|a| fate(self.seed, a) == Fate::Lies);
+        let declares = |attempt: &Attempt| self.declaring.contains(&attempt.place.step);
+        let seen = attempt.iter().filter(|attempt| declares(attempt));
+        let seen = seen.map(file_of).collect();
         let ruling = if lies { Ruling::Fail } else { Ruling::Pass };
         Happening::Judged {
             attempt,
             verdicts: vec![verdict(ruling)],
-            seen: Vec::new(),
+            seen,
         }
     }
 
@@ -291,6 +312,15 @@ pub fn ends(events: &[Event]) -> BTreeMap<Place, StepState> {
         }
     }
     ends
+}
+
+/// The file that an attempt leaves.
+fn file_of(attempt: &Attempt) -> Artifact {
+    Artifact {
+        path: format!("{}.txt", attempt.place),
+        digest: Digest::of(attempt.to_string().as_bytes()),
+        size: 7,
+    }
 }
 
 pub fn ended(attempt: Attempt, exit: Exit) -> Happening {

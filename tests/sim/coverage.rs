@@ -12,7 +12,7 @@ use super::faults::Fault;
 pub struct Coverage(BTreeMap<(&'static str, &'static str), u64>);
 
 /// Every kind of event.
-const FACTS: [&str; 17] = [
+const FACTS: [&str; 20] = [
     "run_started",
     "step_kept",
     "item_kept",
@@ -30,11 +30,15 @@ const FACTS: [&str; 17] = [
     "run_timed_out",
     "phase_entered",
     "run_ended",
+    "checks_fixed",
+    "evidence_taken",
+    "evidence_stale",
 ];
 
 /// Every kind of effect.
-const EFFECTS: [&str; 10] = [
+const EFFECTS: [&str; 11] = [
     "start", "check", "wake", "lock", "unlock", "lookup", "remember", "watch", "kill", "finish",
+    "confirm",
 ];
 
 /// Every kind of timer.
@@ -52,8 +56,16 @@ const EXITS: [&str; 7] = [
 ];
 
 /// Every kind of input.
-const INPUTS: [&str; 7] = [
-    "begin", "ended", "judged", "woke", "locked", "looked", "cancel",
+const INPUTS: [&str; 9] = [
+    "begin",
+    "ended",
+    "judged",
+    "woke",
+    "locked",
+    "looked",
+    "cancel",
+    "stale",
+    "confirmed",
 ];
 
 impl Coverage {

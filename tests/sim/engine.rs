@@ -46,7 +46,7 @@ pub enum Job {
     /// The checks of an attempt, or of the plan.
     Check { attempt: Option<Attempt> },
     /// A look at evidence.
-    Confirm,
+    Confirm { places: Vec<Place> },
     /// A look into the cache.
     Look { place: Place },
     /// Waiting for a lock.
@@ -115,12 +115,14 @@ impl Engine {
                 set || self.waiting().any(asked)
             }
             Happening::Confirmed { .. } => {
-                done(&|job| *job == Job::Confirm)
+                done(&|job| matches!(job, Job::Confirm { .. }))
                     || self
                         .waiting()
                         .any(|effect| matches!(effect, Effect::Confirm { .. }))
             }
-            Happening::Begin { .. } | Happening::Stale(_) | Happening::Cancel { .. } => true,
+            // Nobody asks for it; told again, it is no news.
+            Happening::Stale(_) => false,
+            Happening::Begin { .. } | Happening::Cancel { .. } => true,
         }
     }
 }

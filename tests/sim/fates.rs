@@ -3,7 +3,7 @@
 
 use serde_json::json;
 use wf::digest::Digest;
-use wf::machine::{Attempt, Cached, Exit, Place, Ruling, Standing, Verdict};
+use wf::machine::{Attempt, Cached, Exit, FixedFile, Place, Ruling, Standing, Verdict};
 use wf::model::{Check, Class, Object, Step, Work};
 use wf::name::RunId;
 
@@ -74,6 +74,22 @@ impl Fates {
             .iter()
             .map(|check| verdict(check, *dice.pick(&rulings)))
             .collect()
+    }
+
+    /// What the checks of a run rely on.
+    pub fn fixed(self, run: usize) -> Vec<FixedFile> {
+        let mut dice = self.dice(run, "fixed files");
+        let file = |at: usize| FixedFile {
+            path: format!("check-{at}.sh"),
+            digest: (at > 0).then(|| Digest::of(b"check")),
+        };
+        (0..dice.below(3)).map(file).collect()
+    }
+
+    /// Whether a step declares a file, which is evidence.
+    pub fn declares(self, run: usize, step: &Step) -> bool {
+        let mut dice = self.dice(run, &format!("files of {}", step.id));
+        !step.verify.is_empty() && !dice.one_in(3)
     }
 
     /// What the cache holds for a place.

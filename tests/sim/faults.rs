@@ -23,10 +23,12 @@ pub enum Fault {
     Delay,
     /// A killed attempt ends by itself before it is killed.
     Race,
+    /// Somebody writes a file that was evidence.
+    Meddle,
 }
 
 impl Fault {
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::Crash,
         Self::Torn,
         Self::Power,
@@ -36,6 +38,7 @@ impl Fault {
         Self::Stale,
         Self::Delay,
         Self::Race,
+        Self::Meddle,
     ];
 
     pub fn name(self) -> &'static str {
@@ -49,6 +52,7 @@ impl Fault {
             Self::Stale => "stale",
             Self::Delay => "delay",
             Self::Race => "race",
+            Self::Meddle => "meddle",
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use wf::digest::Digest;
 use wf::machine::{Attempt, Event, Fact, Phase, Place, Standing, StepState};
 use wf::model::{Object, Plan, Step, Work};
 use wf::name::Name;
@@ -27,6 +28,8 @@ pub struct Ledger {
     /// Whether the run was told to end, and whether at once.
     pub cancelled: Option<bool>,
     pub timed_out: bool,
+    /// The places whose evidence is stale.
+    pub stale: BTreeSet<Place>,
     /// The first step whose failure counts.
     pub failed: Option<Name>,
     /// Whether the plan's own criteria held.
@@ -56,6 +59,10 @@ pub struct Book {
     pub interrupted: u32,
     /// The verdicts on the last attempt: passed, not passed.
     pub verdicts: (usize, usize),
+    /// All attempts, those of the cache as 0, and what was ruled on them.
+    pub history: Vec<Tried>,
+    /// The digest of the file of the last attempt, as it was checked.
+    pub evidence: Option<Digest>,
     pub ended: Option<End>,
     pub ended_at: Option<Moment>,
     /// Since when the items are known.
@@ -73,6 +80,23 @@ pub struct End {
     pub standing: Standing,
     pub tolerated: bool,
     pub outputs: Object,
+}
+
+/// What became known of an attempt.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Tried {
+    pub attempt: u32,
+    /// Its criteria, and whether they held.
+    pub verdicts: Vec<(Name, bool)>,
+}
+
+impl Tried {
+    /// The attempt, how many of its criteria failed, and how many there were.
+    pub fn gap(&self) -> (u32, u32, u32) {
+        let count = |count: usize| u32::try_from(count).expect("checks are few");
+        let failed = self.verdicts.iter().filter(|(_, passed)| !passed).count();
+        (self.attempt, count(failed), count(self.verdicts.len()))
+    }
 }
 
 impl Ledger {
@@ -165,10 +189,19 @@ impl Ledger {
             Fact::RunEnded { .. } => self.over = Some(event.fact.clone()),
             of_a_place => self.take_of_place(of_a_place),
         }
+        self.take_besides(event);
+    }
+
+    /// What is noted of a fact besides: when it was, and what it is worth.
+    fn take_besides(&mut self, event: &Event) {
         match &event.fact {
             Fact::StepKept { step, .. } => self.at(&Place::of(step)).ended_at = Some(event.at),
             Fact::StepEnded { place, .. } => self.at(place).ended_at = Some(event.at),
             Fact::AttemptStarted(attempt) => self.at(&attempt.place).since = Some(event.at),
+            Fact::EvidenceTaken { attempt, files } => {
+                self.at(&attempt.place).evidence = files.first().map(|file| file.digest);
+            }
+            Fact::EvidenceStale(stale) => self.falls_back(&stale.place),
             _ => {}
         }
     }
@@ -202,12 +235,14 @@ impl Ledger {
             Fact::CacheHit { place, .. } => {
                 let book = self.at(place);
                 (book.live, book.checking, book.cached) = (Some(0), true, true);
+                book.begins(0);
             }
             Fact::AttemptStarted(Attempt { place, attempt }) => {
                 let book = self.at(place);
                 (book.live, book.attempts) = (Some(*attempt), *attempt);
                 (book.due, book.verdicts, book.checking) = (None, (0, 0), false);
                 (book.awaits, book.cached) = (false, false);
+                book.begins(*attempt);
             }
             Fact::AttemptEnded { attempt, how, .. } => {
                 let book = self.at(&attempt.place);
@@ -224,6 +259,9 @@ impl Ledger {
                 let book = self.at(&attempt.place);
                 let passed = usize::from(verdict.passed());
                 book.verdicts = (book.verdicts.0 + passed, book.verdicts.1 + 1 - passed);
+                if let Some(last) = book.history.last_mut() {
+                    last.verdicts.push((verdict.name.clone(), verdict.passed()));
+                }
             }
             Fact::RetryScheduled { attempt, due, .. } => {
                 let book = self.at(&attempt.place);
@@ -254,8 +292,28 @@ impl Ledger {
         }
     }
 
+    /// A place is no longer what was checked, nor is the repeated step that it is an item of.
+    fn falls_back(&mut self, place: &Place) {
+        self.stale.insert(place.clone());
+        for place in [place.clone(), Place::of(&place.step)] {
+            if let Some(end) = &mut self.at(&place).ended
+                && end.standing == Standing::Verified
+            {
+                end.standing = Standing::Reported;
+            }
+        }
+    }
+
     fn at(&mut self, place: &Place) -> &mut Book {
         self.places.entry(place.clone()).or_default()
+    }
+}
+
+impl Book {
+    fn begins(&mut self, attempt: u32) {
+        let verdicts = Vec::new();
+        self.history.push(Tried { attempt, verdicts });
+        self.evidence = None;
     }
 }
 

@@ -12,6 +12,7 @@ mod again;
 mod coverage;
 pub mod dice;
 mod engine;
+mod evidence;
 mod fates;
 pub mod faults;
 pub mod laws;

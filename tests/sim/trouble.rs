@@ -53,6 +53,7 @@ impl World {
                 true
             }
             Fault::Stale => return self.stale(at),
+            Fault::Meddle => return self.meddle(at),
             _ => false,
         };
         if happened {
@@ -162,7 +163,9 @@ impl World {
             return Ok(());
         };
         let early = self.dice.one_in(2) && !engine.timers.is_empty();
-        let what = if early {
+        let what = if self.dice.one_in(8) {
+            self.early_word(at)
+        } else if early {
             let (_, timer) = self.dice.pick(&engine.timers);
             Happening::Woke {
                 timer: timer.clone(),
@@ -171,19 +174,26 @@ impl World {
             let Some((life, what)) = run.stale.pop_front() else {
                 return Ok(());
             };
-            // Nobody but the engine that asked for a lock is told of it.
-            if matches!(what, Happening::Locked { .. }) && life != engine.life {
+            // Nobody but the engine that asked for a lock is told of it, and what evidence was
+            // worth then is not what it is worth now.
+            let of_a_life = matches!(
+                what,
+                Happening::Locked { .. } | Happening::Stale(_) | Happening::Confirmed { .. }
+            );
+            if of_a_life && life != engine.life {
                 return Ok(());
             }
             what
         };
-        engine.clock = engine.clock.max(self.now);
+        let now = self.now;
+        let engine = self.engine(at);
+        engine.clock = engine.clock.max(now);
         if engine.asked(&what) {
             return Ok(());
         }
         let before = engine.machine.state().clone();
         let input = wf::machine::Input {
-            at: wf::time::Moment::from_millis(self.now),
+            at: wf::time::Moment::from_millis(now),
             what,
         };
         let turn = engine.machine.turn(input.clone());

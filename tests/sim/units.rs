@@ -76,7 +76,7 @@ impl World {
                     }
                 }
             }
-            Effect::Confirm { .. } => engine.spawn(Job::Confirm, soon),
+            Effect::Confirm { places } => engine.spawn(Job::Confirm { places }, soon),
             Effect::Remember { .. } | Effect::Finish { .. } => {}
         }
         Ok(())
@@ -116,7 +116,7 @@ impl World {
                 self.locks.insert(lock, (at, place.clone(), life));
                 Happening::Locked { place }
             }
-            Job::Confirm => Happening::Confirmed { stale: Vec::new() },
+            Job::Confirm { places } => self.confirmed(at, places),
             Job::Unlock { place, lock } => {
                 self.engine(at).units.remove(number);
                 self.look(at, Seen::Unlocks { place: &place })?;
@@ -192,6 +192,7 @@ impl World {
             fate.exit = Exit::Cancelled;
         }
         process.state = Life::Ended(fate.exit.clone());
+        self.runs[at].write_file(&attempt.place);
         ended(attempt.clone(), fate)
     }
 
@@ -216,10 +217,14 @@ impl World {
         } else {
             self.fates.verdicts(at, attempt.as_ref(), checks)
         };
+        let seen = attempt.as_ref().filter(|_| !stop);
+        let seen = seen
+            .map(|attempt| self.evidence(at, attempt))
+            .unwrap_or_default();
         Happening::Judged {
             attempt,
             verdicts,
-            seen: Vec::new(),
+            seen,
         }
     }
 

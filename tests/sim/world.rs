@@ -85,6 +85,10 @@ pub struct Run {
     /// When a dead engine is started again.
     pub back: i64,
     pub processes: BTreeMap<Attempt, Process>,
+    /// How often the file of a place was written.
+    pub files: BTreeMap<Place, u32>,
+    /// The same, as it was when the living engine looked at evidence once more.
+    pub looked: Option<BTreeMap<Place, u32>>,
     pub cancels: u32,
     /// Answers that may come a second time, and the life of the engine that had them.
     pub stale: VecDeque<(u32, Happening)>,
@@ -164,6 +168,8 @@ impl World {
             lives: 0,
             back: BEGIN,
             processes: BTreeMap::new(),
+            files: BTreeMap::new(),
+            looked: None,
             cancels: 0,
             stale: VecDeque::new(),
             steady: drawn.steady,
@@ -221,8 +227,10 @@ impl World {
     /// Starts an engine for a run: for the first time, or again.
     pub fn start(&mut self, at: usize) -> Result<(), Broken> {
         let (kept, left) = (self.kept(at), self.left(at));
+        let fixed = self.fates.fixed(at);
         let run = &mut self.runs[at];
         run.lives += 1;
+        run.looked = None;
         let life = run.lives;
         let new = || Machine::new(Arc::clone(&run.plan), run.id.clone(), params());
         let (mut machine, mut shadow) = (new(), new());
@@ -246,15 +254,7 @@ impl World {
                 self.coverage.count("world", "resume");
                 self.took(at, turn)
             }
-            None => self.feed(
-                at,
-                i64::MIN,
-                Happening::Begin {
-                    kept,
-                    left,
-                    fixed: Vec::new(),
-                },
-            ),
+            None => self.feed(at, i64::MIN, Happening::Begin { kept, left, fixed }),
         }
     }
 

@@ -207,9 +207,10 @@ pub fn outcome(look: &Look<'_>) -> Result<(), String> {
     };
     let good = *outcome == Outcome::Succeeded;
     let all_verified = count(look).reported == 0 && count(look).verified > 0 && !known.left;
+    let stale = !known.stale.is_empty();
     let believed = match standing {
-        Standing::Verified => good && (known.judged == Some(true) || all_verified),
-        Standing::Reported => good && known.judged.is_none() && !all_verified,
+        Standing::Verified => good && !stale && (known.judged == Some(true) || all_verified),
+        Standing::Reported => good && (stale || known.judged.is_none() && !all_verified),
         Standing::Refuted => !good && known.judged == Some(false),
         Standing::Unchecked => !good && known.judged != Some(false),
     };

@@ -2,6 +2,7 @@
 
 mod ends;
 mod places;
+mod proof;
 mod record;
 mod times;
 mod work;
@@ -90,6 +91,21 @@ pub const LAWS: &[Law] = &[
         name: "standing",
         says: "A result is verified only if every check of its last attempt passed, and refuted only if one did not.",
         holds: places::standing,
+    },
+    Law {
+        name: "fresh",
+        says: "Nothing stays verified whose evidence was seen to have changed, nor does its run; and nothing is called stale that did not change.",
+        holds: proof::fresh,
+    },
+    Law {
+        name: "confirm_before_end",
+        says: "A run that proved something ends only after its evidence was looked at once more, behind all steps, unless somebody insists on the end.",
+        holds: proof::confirm_before_end,
+    },
+    Law {
+        name: "corrected",
+        says: "Every attempt but the first is told which criteria the one before failed, and how far all before it were from done, exactly as it is recorded.",
+        holds: proof::corrected,
     },
     Law {
         name: "skipped",

@@ -178,7 +178,7 @@ pub fn asked_once(look: &Look<'_>) -> Result<(), String> {
         Effect::Lock { place, .. } => {
             under_way(&|job| matches!(job, Job::Lock { place: p, .. } if p == place))
         }
-        Effect::Confirm { .. } => under_way(&|job| *job == Job::Confirm),
+        Effect::Confirm { .. } => under_way(&|job| matches!(job, Job::Confirm { .. })),
         Effect::Wake { timer, .. } => engine.timers.iter().any(|(_, set)| set == timer),
         _ => false,
     };

@@ -1,0 +1,276 @@
+//! What the next attempt is told of the one that failed.
+
+use wf::digest::Digest;
+use wf::machine::{
+    Cached, Correction, Effect, Ended, Exit, Fact, Happening, Item, Place, Ruling, Timer, Unmet,
+    Verdict,
+};
+use wf::model::{Cache, Class, Fan, Object, Retry, Step};
+
+use super::killed::{Killed, attempt, single};
+use super::world::{check, ended, name, run_id};
+
+fn tried(step: &mut Step) {
+    step.verify = vec![check("good"), check("sound"), check("true")];
+    step.retry = Retry {
+        max: 5,
+        on: vec![Class::Logical, Class::Environmental, Class::Interrupted],
+        ..Retry::default()
+    };
+}
+
+/// A verdict: `+good`, `-sound`, or `?true` for what could not be judged.
+fn verdict(text: &str) -> Verdict {
+    let (ruling, class) = match &text[..1] {
+        "+" => (Ruling::Pass, None),
+        "-" => (Ruling::Fail, Some(Class::Logical)),
+        _ => (Ruling::Error, Some(Class::Environmental)),
+    };
+    let told = |text: &str| {
+        if ruling == Ruling::Pass {
+            String::new()
+        } else {
+            text.into()
+        }
+    };
+    Verdict {
+        name: name(&text[1..]),
+        ruling,
+        expected: told("exit code 0"),
+        found: told("exit code 1"),
+        evidence: "it said so".into(),
+        class,
+        ..super::world::verdict(ruling)
+    }
+}
+
+fn judged(number: u32, verdicts: &str) -> Happening {
+    Happening::Judged {
+        attempt: Some(attempt("a", number)),
+        verdicts: verdicts.split(' ').map(verdict).collect(),
+        seen: Vec::new(),
+    }
+}
+
+fn done(number: u32) -> Happening {
+    ended(attempt("a", number), Exit::Code { code: 0 })
+}
+
+fn again(number: u32) -> Happening {
+    Happening::Woke {
+        timer: Timer::Retry(attempt("a", number)),
+    }
+}
+
+/// What the work that is asked for is told.
+fn told(effects: &[Effect]) -> Option<Correction> {
+    effects.iter().find_map(|effect| match effect {
+        Effect::Start { correction, .. } | Effect::Watch { correction, .. } => {
+            Some(correction.as_deref().cloned())
+        }
+        _ => None,
+    })?
+}
+
+fn criteria(correction: &Correction) -> Vec<&str> {
+    let failed = correction.failed.iter();
+    failed.map(|unmet| unmet.criterion.as_str()).collect()
+}
+
+fn gaps(correction: &Correction) -> Vec<String> {
+    let gaps = correction.gaps.iter();
+    gaps.map(|gap| format!("{}:{gap}", gap.attempt)).collect()
+}
+
+#[test]
+fn an_attempt_is_told_what_the_one_before_failed_and_how_far_all_were_from_done() {
+    let mut run = Killed::new(single(tried));
+    run.feed(done(1));
+    run.feed(judged(1, "-good +sound -true"));
+    let second = told(&run.feed(again(2))).unwrap();
+    assert_eq!(second.place, attempt("a", 1).place);
+    assert_eq!((second.attempt, second.class), (1, Some(Class::Logical)));
+    assert_eq!(
+        second.what_was_wrong,
+        "check `good`: expected exit code 0, found exit code 1; \
+         check `true`: expected exit code 0, found exit code 1"
+    );
+    assert_eq!(
+        second.what_to_do,
+        "make `good` hold: expected exit code 0, found exit code 1; then `true`"
+    );
+    let unmet = Unmet {
+        criterion: name("good"),
+        class: Some(Class::Logical),
+        expected: "exit code 0".into(),
+        found: "exit code 1".into(),
+        evidence: "it said so".into(),
+    };
+    assert_eq!(second.failed[0], unmet);
+    assert_eq!(criteria(&second), ["good", "true"]);
+    assert_eq!(gaps(&second), ["1:2/3"]);
+    run.feed(done(2));
+    run.feed(judged(2, "+good +sound ?true"));
+    let third = told(&run.feed(again(3))).unwrap();
+    assert_eq!(
+        (third.attempt, third.class),
+        (2, Some(Class::Environmental))
+    );
+    assert_eq!(criteria(&third), ["true"]);
+    assert_eq!(gaps(&third), ["1:2/3", "2:1/3"]);
+    assert_eq!(
+        third.what_to_do,
+        "the approach need not change: see that what `true` needs is there (expected exit code 0, \
+         found exit code 1)"
+    );
+}
+
+#[test]
+fn an_attempt_whose_work_failed_was_not_judged() {
+    let mut run = Killed::new(single(tried));
+    run.feed(done(1));
+    run.feed(judged(1, "-good +sound +true"));
+    run.feed(again(2));
+    run.feed(ended(attempt("a", 2), Exit::TimedOut));
+    let third = told(&run.feed(again(3))).unwrap();
+    assert_eq!(
+        (third.attempt, third.class),
+        (2, Some(Class::Environmental))
+    );
+    assert!(third.failed.is_empty());
+    assert_eq!(gaps(&third), ["1:1/3"]);
+    assert_eq!(third.what_was_wrong, "timed out");
+    assert_eq!(
+        third.what_to_do,
+        "the approach need not change: see that what it needs is there (timed out)"
+    );
+    run.feed(ended(attempt("a", 3), Exit::Code { code: 2 }));
+    let fourth = told(&run.feed(again(4))).unwrap();
+    assert_eq!(
+        fourth.what_to_do,
+        "make the work end well (exit code 2); its log says more"
+    );
+    run.feed(ended(attempt("a", 4), Exit::Interrupted));
+    let fifth = told(&run.feed(again(5))).unwrap();
+    assert_eq!(fifth.class, Some(Class::Interrupted));
+    assert_eq!(
+        fifth.what_to_do,
+        "do the work again; parts of it may have been done already"
+    );
+}
+
+#[test]
+fn what_the_work_printed_may_say_whose_fault_it_was() {
+    let mut run = Killed::new(single(tried));
+    run.feed(Happening::Ended(Ended {
+        attempt: attempt("a", 1),
+        exit: Exit::Code { code: 1 },
+        outputs: Object::new(),
+        artifacts: Vec::new(),
+        standing: None,
+        class: Some(Class::Environmental),
+    }));
+    let class = run.events.iter().find_map(|event| match &event.fact {
+        Fact::AttemptEnded { class, .. } => Some(*class),
+        _ => None,
+    });
+    assert_eq!(class, Some(Some(Class::Environmental)));
+    let second = told(&run.feed(again(2))).unwrap();
+    assert_eq!(second.class, Some(Class::Environmental));
+}
+
+#[test]
+fn an_engine_that_takes_over_tells_the_same() {
+    let mut run = Killed::new(single(tried));
+    run.feed(done(1));
+    run.feed(judged(1, "-good ?sound +true"));
+    run.resume();
+    let second = told(&run.feed(again(2)));
+    assert!(second.is_some());
+    assert_eq!(told(&run.resume()), second);
+    run.feed(done(2));
+    assert_eq!(told(&run.resume()), None);
+    run.feed(judged(2, "+good +sound +true"));
+    let state = serde_json::to_string(run.machine.state()).unwrap();
+    assert!(state.contains("\"tries\":null"), "{state}");
+}
+
+#[test]
+fn the_first_attempt_is_told_what_the_checks_said_of_a_cached_result() {
+    let mut run = Killed::new(single(|step| {
+        tried(step);
+        step.cache = Some(Cache {
+            inputs: Vec::new(),
+            outputs: Vec::new(),
+        });
+    }));
+    let found = Some(Cached {
+        key: Digest::of(b"key"),
+        from: run_id(),
+        outputs: Object::new(),
+        artifacts: Vec::new(),
+    });
+    let place = Place::of(&name("a"));
+    run.feed(Happening::Looked { place, found });
+    let first = told(&run.feed(judged(0, "-good +sound +true"))).unwrap();
+    assert_eq!(first.attempt, 0);
+    assert_eq!(
+        first.what_was_wrong,
+        "the result from the cache did not pass: check `good`: expected exit code 0, found exit \
+         code 1"
+    );
+    assert_eq!(told(&run.resume()), Some(first));
+    run.feed(done(1));
+    run.feed(judged(1, "+good -sound +true"));
+    let second = told(&run.feed(again(2))).unwrap();
+    assert_eq!(criteria(&second), ["sound"]);
+    assert_eq!(gaps(&second), ["0:1/3", "1:1/3"]);
+}
+
+#[test]
+fn every_item_is_told_its_own() {
+    let mut run = Killed::new(single(|step| {
+        tried(step);
+        step.fan = Fan::List(vec!["x".into(), "y".into()]);
+    }));
+    let mut of = |item: u32, verdicts: &str| {
+        let mut attempt = attempt("a", 1);
+        attempt.place.item = Some(item);
+        run.feed(ended(attempt.clone(), Exit::Done));
+        run.feed(Happening::Judged {
+            attempt: Some(attempt.clone()),
+            verdicts: verdicts.split(' ').map(verdict).collect(),
+            seen: Vec::new(),
+        });
+        attempt.attempt = 2;
+        let timer = Timer::Retry(attempt);
+        let effects = run.feed(Happening::Woke { timer });
+        let Some(Effect::Start { item_value, .. }) = effects.first() else {
+            panic!("{effects:?}")
+        };
+        let key = item_value.as_ref().map(|Item { key, .. }| key.clone());
+        let told = told(&effects).unwrap();
+        (key.unwrap(), told.place.item, criteria(&told).join(" "))
+    };
+    assert_eq!(
+        of(0, "-good +sound +true"),
+        ("x".into(), Some(0), "good".into())
+    );
+    assert_eq!(
+        of(1, "+good -sound -true"),
+        ("y".into(), Some(1), "sound true".into())
+    );
+}
+
+#[test]
+fn many_failures_are_counted() {
+    let mut run = Killed::new(single(tried));
+    run.feed(done(1));
+    run.feed(judged(1, "-a -b -c -d -e -f -g -h"));
+    let second = told(&run.feed(again(2))).unwrap();
+    assert!(
+        second
+            .what_to_do
+            .ends_with("then `b`, `c`, `d`, `e`, `f` and 2 more")
+    );
+}

@@ -1,0 +1,110 @@
+//! The files that checks look at, and who changes them afterwards.
+
+use std::collections::BTreeMap;
+
+use wf::digest::Digest;
+use wf::machine::{Artifact, Attempt, Happening, Place, Stale, Standing};
+
+use super::faults::Fault;
+use super::ledger::step_of;
+use super::look::Broken;
+use super::world::{Run, World};
+
+/// What the file of a place is, by how often it was written.
+pub fn content(files: &BTreeMap<Place, u32>, place: &Place) -> Digest {
+    let version = files.get(place).copied().unwrap_or_default();
+    Digest::of(format!("{place} {version}").as_bytes())
+}
+
+impl Run {
+    /// What the file of a place is now.
+    pub fn content(&self, place: &Place) -> Digest {
+        content(&self.files, place)
+    }
+
+    /// Whether the file of a place is not what it was when the place was checked.
+    pub fn is_changed(&self, place: &Place) -> bool {
+        let taken = self.durable.book(place).evidence;
+        taken.is_some_and(|taken| taken != self.content(place))
+    }
+
+    /// Writes the file of a place anew.
+    pub fn write_file(&mut self, place: &Place) {
+        *self.files.entry(place.clone()).or_default() += 1;
+    }
+}
+
+impl World {
+    /// The evidence of an attempt that is checked, where its step declares a file.
+    pub fn evidence(&self, at: usize, attempt: &Attempt) -> Vec<Artifact> {
+        let run = &self.runs[at];
+        let place = &attempt.place;
+        let declares = self.fates.declares(at, step_of(&run.plan, place));
+        let file = || Artifact {
+            path: file(place),
+            digest: run.content(place),
+            size: 1,
+        };
+        declares.then(file).into_iter().collect()
+    }
+
+    /// Looks at evidence once more; says now and then something of those nobody asked about, too.
+    pub fn confirmed(&mut self, at: usize, places: Vec<Place>) -> Happening {
+        let run = &mut self.runs[at];
+        run.looked = Some(run.files.clone());
+        let mut stale: Vec<Place> = places;
+        stale.retain(|place| run.is_changed(place));
+        if self.dice.one_in(8) {
+            let unproved = run.durable.places.iter();
+            let unproved = unproved.filter(|(_, book)| {
+                let end = book.ended.as_ref();
+                end.is_some_and(|end| end.standing != Standing::Verified)
+            });
+            stale.extend(unproved.map(|(place, _)| place.clone()));
+        }
+        let stale = stale.into_iter().map(told).collect();
+        Happening::Confirmed { stale }
+    }
+
+    /// Says too early that all evidence is stale.
+    pub fn early_word(&self, at: usize) -> Happening {
+        let places = self.runs[at].durable.places.iter();
+        let known = places.filter(|(_, book)| book.evidence.is_some());
+        let stale = known.map(|(place, _)| told(place.clone())).collect();
+        Happening::Confirmed { stale }
+    }
+
+    /// Changes a file that was evidence, or may become it.
+    pub fn meddle(&mut self, at: usize) -> Result<(), Broken> {
+        let run = &mut self.runs[at];
+        let places: Vec<Place> = run.files.keys().cloned().collect();
+        if places.is_empty() {
+            return Ok(());
+        }
+        let place = self.dice.pick(&places).clone();
+        run.write_file(&place);
+        run.steady = false;
+        let book = run.decided.book(&place);
+        let proved = book
+            .ended
+            .is_some_and(|end| end.standing == Standing::Verified)
+            && book.evidence.is_some();
+        self.coverage.count("fault", Fault::Meddle.name());
+        self.say(|| format!("run {at}: somebody writes the file of {place}"));
+        if proved && self.dice.one_in(3) {
+            return self.feed(at, i64::MIN, Happening::Stale(told(place)));
+        }
+        Ok(())
+    }
+}
+
+fn told(place: Place) -> Stale {
+    Stale {
+        path: file(&place),
+        place,
+    }
+}
+
+fn file(place: &Place) -> String {
+    format!("{place}.txt")
+}

@@ -40,7 +40,7 @@ impl Judgement {
 
 /// Rules whether everything that was expected was found. The first expectation that does not
 /// hold, in the order of [`Expect`], gives the reason. The class of what failed is that of the
-/// first rule that holds; else, if its end is why, that of [`classify`].
+/// first rule that holds; else, if its end is why, that of [`classify()`].
 pub fn judge(expect: &Expect, found: &Found<'_>, rules: &[ClassRule]) -> Judgement {
     let (ruling, expected, reason, class) = match misses(expect, found) {
         Ok(()) => (Ruling::Pass, String::new(), String::new(), None),

@@ -106,14 +106,18 @@ fn sandbox(ui: &Ui) -> Finding {
     let on = config.is_none_or(|config| config.sandbox.on);
     let able = ability(&ui.workspace().root);
     let (health, found) = match (able.why_not, on) {
-        (None, true) => (Health::Good, format!("checks are confined: {}", words(&able.guards))),
+        (None, true) => (
+            Health::Good,
+            format!("checks are confined: {}", words(&able.guards)),
+        ),
         (None, false) => (
             Health::Weak,
             "switched off in wf.yaml: checks can write wherever you can; it would work here".into(),
         ),
         (Some(_), false) => (
             Health::Weak,
-            "switched off in wf.yaml: checks can write wherever you can; it would not work here".into(),
+            "switched off in wf.yaml: checks can write wherever you can; it would not work here"
+                .into(),
         ),
         (Some(why), true) => (Health::Bad, why),
     };
@@ -128,7 +132,10 @@ fn sandbox(ui: &Ui) -> Finding {
 fn words(guards: &[Guard]) -> String {
     let known: Vec<&str> = guards.iter().map(|guard| guard.as_str()).collect();
     let limits = [
-        (Guard::Scratch, "a scratch layer over the workspace: it can only be read"),
+        (
+            Guard::Scratch,
+            "a scratch layer over the workspace: it can only be read",
+        ),
         (Guard::Landlock, "Landlock"),
         (Guard::Memory, "a limit on memory"),
         (Guard::Count, "a limit on processes"),

@@ -118,8 +118,18 @@ mod tests {
         let mut check = Check::new(Name::parse("it").unwrap());
         check.read = vec!["~/data".into(), "in".into()];
         let sandbox = around.of_check(&check);
-        for path in ["/usr/bin", "/home/ada/bin", "/srv", "/home/ada/data", "/w/in", "/home/ada/.rustup"] {
-            assert!(sandbox.read.iter().any(|read| read == Path::new(path)), "{path}");
+        for path in [
+            "/usr/bin",
+            "/home/ada/bin",
+            "/srv",
+            "/home/ada/data",
+            "/w/in",
+            "/home/ada/.rustup",
+        ] {
+            assert!(
+                sandbox.read.iter().any(|read| read == Path::new(path)),
+                "{path}"
+            );
         }
         assert!(sandbox.read.iter().all(|read| read.is_absolute()));
         assert_eq!(sandbox.hidden, [Path::new("/w/.wf")]);

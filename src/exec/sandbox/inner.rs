@@ -55,7 +55,7 @@ fn confine(order: &Order) -> Result<Vec<Guard>, String> {
     guards.extend(rights::limit(sandbox, &order.outside)?);
     let gave_up = rights::give_up();
     gave_up.map_err(|error| format!("capabilities cannot be given up: {error}"))?;
-    if rights::rule(entered.programs.as_deref())? {
+    if rights::rule(entered.programs.as_deref(), &entered.writable)? {
         guards.push(Guard::Landlock);
     }
     rights::refuse()?;

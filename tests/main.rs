@@ -10,6 +10,7 @@ mod clock;
 mod converge;
 mod crash;
 mod docs;
+mod escapes;
 mod examples;
 mod faults;
 mod hostile;

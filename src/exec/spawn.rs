@@ -61,13 +61,27 @@ pub(super) fn spawn(image: Image<'_>, given: &[(BorrowedFd<'_>, i32)]) -> io::Re
     Ok(Started { pid, out, err })
 }
 
-/// Starts a process that has the outputs of this one, nothing to read, and not this descriptor.
-pub(super) fn beside(image: Image<'_>, without: i32) -> io::Result<Pid> {
+/// Starts a process that has the outputs of this one, nothing to read, and none of these descriptors.
+pub(super) fn beside(image: Image<'_>, without: &[i32]) -> io::Result<Pid> {
     let nothing = nothing()?;
     let mut files = PosixSpawnFileActions::init()?;
     files.add_dup2(nothing.as_raw_fd(), 0)?;
-    files.add_close(without)?;
+    for number in without {
+        files.add_close(*number)?;
+    }
     start(image, &files, 0)
+}
+
+/// The descriptors of this process besides the usual three: those that it was given, by whoever
+/// started it, also.
+pub(super) fn descriptors() -> io::Result<Vec<i32>> {
+    let entries = std::fs::read_dir("/proc/self/fd")?;
+    let mut numbers = Vec::new();
+    for entry in entries {
+        let number = entry?.file_name().to_string_lossy().parse::<i32>();
+        numbers.extend(number.ok().filter(|number| *number > 2));
+    }
+    Ok(numbers)
 }
 
 /// Starts this program once more, with all that it has but its environment.

@@ -9,7 +9,7 @@ use nix::sys::signal::{SigSet, Signal};
 use rustix::process::{DumpableBehavior, Pid, WaitOptions};
 
 use super::outer::{Talk, order};
-use super::words::{ORDER, Order, Word};
+use super::words::{Order, Word};
 use super::{Guard, loopback, mounts, rights};
 use crate::exec::process;
 use crate::exec::spawn::{self, Image};
@@ -21,12 +21,14 @@ pub(super) fn run() -> io::Result<()> {
     rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL))?;
     rustix::process::set_dumpable_behavior(DumpableBehavior::NotDumpable)?;
     let order = order()?;
+    // The order, and whatever came down from who started wf: a folder among it would lead out.
+    let given = spawn::descriptors()?;
     let guards = match confine(&order) {
         Ok(guards) => guards,
         Err(why) => return talk.fail(&Word::unable(why)),
     };
     talk.say(&Word::Holds(guards))?;
-    match start(&order) {
+    match start(&order, &given) {
         Ok(pid) => talk.say(&ended(wait(pid)?)),
         Err(unable) => talk.fail(&Word::Unable {
             why: unable.why,
@@ -53,7 +55,7 @@ fn confine(order: &Order) -> Result<Vec<Guard>, String> {
     guards.extend(rights::limit(sandbox, &order.outside)?);
     let gave_up = rights::give_up();
     gave_up.map_err(|error| format!("capabilities cannot be given up: {error}"))?;
-    if rights::rule(entered.programs.as_deref())? {
+    if rights::rule(entered.programs.as_deref(), &entered.writable)? {
         guards.push(Guard::Landlock);
     }
     rights::refuse()?;
@@ -69,7 +71,7 @@ fn has_users() -> bool {
     map.split_whitespace().nth(2) == Some("1")
 }
 
-fn start(order: &Order) -> Result<Pid, crate::exec::Unable> {
+fn start(order: &Order, without: &[i32]) -> Result<Pid, crate::exec::Unable> {
     let command = process::Command {
         argv: order.argv.clone(),
         env: Vec::new(),
@@ -83,7 +85,7 @@ fn start(order: &Order) -> Result<Pid, crate::exec::Unable> {
         env: &order.env,
         cwd: &order.cwd,
     };
-    spawn::beside(image, ORDER)
+    spawn::beside(image, without)
         .map_err(|error| process::refused(&error, &command, Path::new(&program)))
 }
 

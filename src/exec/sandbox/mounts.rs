@@ -30,6 +30,8 @@ pub(super) type Failed = String;
 pub(super) struct Entered {
     pub(super) guards: Vec<Guard>,
     pub(super) programs: Option<Vec<PathBuf>>,
+    /// All that may be written, as far as it is there.
+    pub(super) writable: Vec<PathBuf>,
 }
 
 /// Builds the view of a sandbox and enters it.
@@ -44,8 +46,13 @@ pub(super) fn enter(order: &Order) -> Result<Entered, Failed> {
             Some(programs::only(&view, &names, around)?)
         }
     };
+    let writable = view.writable(guards.contains(&Guard::Scratch));
     view.seal().map_err(said("enter the new root"))?;
-    Ok(Entered { guards, programs })
+    Ok(Entered {
+        guards,
+        programs,
+        writable,
+    })
 }
 
 /// A view that is being built.
@@ -333,6 +340,27 @@ impl<'a> View<'a> {
         }
         let root = self.canonical(&self.sandbox.root).unwrap_or_default();
         remount(&new(&root), Access::Inert, true).map_err(failed)
+    }
+
+    /// Where something may be written. A scratch layer lies over the workspace, or does not.
+    fn writable(&self, scratch: bool) -> Vec<PathBuf> {
+        let root = self.canonical(&self.sandbox.root).unwrap_or_default();
+        let mut places: Vec<PathBuf> = ["/tmp", "/var/tmp", "/dev"].map(PathBuf::from).into();
+        places.extend(
+            self.sandbox
+                .home
+                .as_ref()
+                .map(|home| self.canonical(home).unwrap_or_else(|| home.clone())),
+        );
+        match &self.sandbox.layer {
+            Layer::Scratch if scratch => places.push(root),
+            Layer::Scratch => {}
+            Layer::Direct { write, files } => {
+                places.extend(write.iter().map(|path| root.join(path)));
+                places.extend(files.iter().filter_map(|file| self.canonical(file)));
+            }
+        }
+        places
     }
 
     fn by_descriptor(&self, open: &OwnedFd) -> PathBuf {

@@ -90,9 +90,10 @@ pub(super) fn give_up() -> io::Result<()> {
     Ok(())
 }
 
-/// Rules that hold whatever the view is: which files may be executed, and that neither signals nor
-/// abstract sockets leave the sandbox. Says whether the kernel has such rules.
-pub(super) fn rule(programs: Option<&[PathBuf]>) -> Result<bool, String> {
+/// Rules that hold whatever the view is: what may be written, which files may be executed, and that
+/// neither signals nor abstract sockets leave the sandbox. A mount that cannot be written still lets
+/// its named pipes be written. Says whether the kernel has such rules.
+pub(super) fn rule(programs: Option<&[PathBuf]>, writable: &[PathBuf]) -> Result<bool, String> {
     let told = |error: landlock::RulesetError| format!("Landlock: {error}");
     let level = if programs.is_some() {
         CompatLevel::HardRequirement
@@ -111,25 +112,24 @@ pub(super) fn rule(programs: Option<&[PathBuf]>) -> Result<bool, String> {
         .and_then(|rules| rules.scope(Scope::AbstractUnixSocket | Scope::Signal))
         .and_then(landlock::Ruleset::create)
         .map_err(told)?;
-    let whole = AccessFs::from_all(RULES);
-    let root = PathFd::new("/").map_err(|error| format!("Landlock: {error}"))?;
-    let Some(programs) = programs else {
-        let status = rules
-            .add_rule(PathBeneath::new(root, whole))
-            .and_then(landlock::RulesetCreated::restrict_self)
-            .map_err(told)?;
-        return Ok(status.ruleset != RulesetStatus::NotEnforced);
+    let read = AccessFs::ReadFile | AccessFs::ReadDir;
+    let everywhere = if programs.is_some() {
+        read
+    } else {
+        read | AccessFs::Execute
     };
-    rules = rules
-        .add_rule(PathBeneath::new(root, whole & !AccessFs::Execute))
-        .map_err(told)?;
-    for program in programs {
-        if let Ok(file) = PathFd::new(program) {
+    let execute = AccessFs::Execute | AccessFs::ReadFile;
+    let write = AccessFs::from_write(RULES);
+    let root = [PathBuf::from("/")];
+    for (places, rights) in [
+        (&root[..], everywhere),
+        (programs.unwrap_or_default(), execute),
+        (writable, write),
+    ] {
+        // What is not there needs no rule.
+        for place in places.iter().filter_map(|place| PathFd::new(place).ok()) {
             rules = rules
-                .add_rule(PathBeneath::new(
-                    file,
-                    AccessFs::Execute | AccessFs::ReadFile,
-                ))
+                .add_rule(PathBeneath::new(place, rights))
                 .map_err(told)?;
         }
     }

@@ -43,6 +43,13 @@ const EXAMPLES: &[Example] = &[
         more: broken,
     },
     Example {
+        spec: "cheaters/cheaters.md",
+        code: 0,
+        end: "succeeded · 4",
+        outputs: |outputs| *outputs == json!({}),
+        more: crate::cheaters::none_is_believed,
+    },
+    Example {
         spec: "nightly/dag.md",
         code: 0,
         end: "succeeded · 3 verified · ",
@@ -159,7 +166,7 @@ mod each {
         };
     }
 
-    tests!(archive backup broken nightly orphan packages release service variants);
+    tests!(archive backup broken cheaters nightly orphan packages release service variants);
 }
 
 #[test]

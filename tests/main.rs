@@ -5,6 +5,7 @@
 )]
 
 mod bad_input;
+mod cheaters;
 mod cli;
 mod clock;
 mod converge;

@@ -58,6 +58,7 @@ pub mod model;
 pub mod name;
 pub mod repeat;
 pub mod report;
+pub mod seal;
 pub mod source;
 pub mod spec;
 pub mod store;

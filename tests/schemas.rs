@@ -21,6 +21,13 @@ fn schemas_are_up_to_date_and_are_schemas() {
             "event",
             spec::schema_of::<EventLine>("An event of a wf run", "event"),
         ),
+        (
+            "correction",
+            spec::schema_of::<wf::machine::Correction>(
+                "What an attempt is told about the one before",
+                "correction",
+            ),
+        ),
     ] {
         let path = format!("schemas/{name}.schema.json");
         let text = serde_json::to_string_pretty(&schema).expect("a schema is JSON") + "\n";

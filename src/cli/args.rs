@@ -89,6 +89,7 @@ pub enum Command {
     Show(commands::show::ShowArgs),
     Logs(commands::logs::LogsArgs),
     Why(commands::why::WhyArgs),
+    Verify(commands::verify::VerifyArgs),
     Graph(commands::graph::GraphArgs),
     Schema(commands::schema::SchemaArgs),
     Backup(commands::backup::BackupArgs),

@@ -37,6 +37,15 @@ pub struct Telling {
 
 /// Opens what a run needs.
 pub fn session(ui: &Ui, ready: &Ready, telling: &Telling) -> Result<Arc<Session>, Failure> {
+    followed(ui, ready, observer(ui, ready, telling))
+}
+
+/// Opens what a run needs, and lets somebody follow it.
+pub fn followed(
+    ui: &Ui,
+    ready: &Ready,
+    observer: Box<dyn Observer + Send>,
+) -> Result<Arc<Session>, Failure> {
     Folder::new(&ready.workspace.state).may_be_written()?;
     // Started first: it gets ready while the database is opened.
     let hands = keep::hands(ui, &ready.workspace.state)?;
@@ -51,7 +60,7 @@ pub fn session(ui: &Ui, ready: &Ready, telling: &Telling) -> Result<Arc<Session>
         log_limit: ready.config.logs.max_bytes,
         hands,
         around: around(ui, ready),
-        observer: observer(ui, ready, telling),
+        observer,
     }))
 }
 

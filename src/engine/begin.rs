@@ -201,7 +201,9 @@ fn former(owners: &[Lease]) -> Option<Arc<[String]>> {
 }
 
 /// One thread waits for everything: a chain of steps then pays for no hand-over.
-fn block_on<T>(work: impl Future<Output = Result<T, EngineError>>) -> Result<T, EngineError> {
+pub(super) fn block_on<T>(
+    work: impl Future<Output = Result<T, EngineError>>,
+) -> Result<T, EngineError> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build();

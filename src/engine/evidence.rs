@@ -9,9 +9,9 @@ use crate::machine::{
     Artifact, Attempt, Event, Fact, FixedFile, Happening, Kept, Place, Stale, Standing,
 };
 use crate::model::{Object, Plan};
-use crate::name::Name;
+use crate::name::{Name, RunId};
 use crate::repeat::Past;
-use crate::store::{Reader, StoreError};
+use crate::store::StoreError;
 
 use super::Session;
 use super::dispatch::Report;
@@ -107,48 +107,88 @@ pub(super) fn dependencies(run: &Ongoing, attempt: &Attempt) -> Vec<Place> {
 /// What is taken over from an earlier run: a result whose evidence is not fresh any more is taken
 /// over on its worker's word.
 fn believed(session: &Session, mut kept: Vec<Kept>) -> Result<Vec<Kept>, StoreError> {
-    if kept.iter().all(|kept| kept.standing != Standing::Verified) {
-        return Ok(kept);
-    }
-    let reader = session.store.reader()?;
-    let mut pasts = BTreeMap::new();
-    for result in kept
-        .iter_mut()
-        .filter(|kept| kept.standing == Standing::Verified)
-    {
-        if !pasts.contains_key(&result.from) {
-            pasts.insert(result.from.clone(), past(&reader, result)?);
-        }
-        let Some((evidence, keys)) = pasts.get(&result.from) else {
+    let mut pasts = Pasts::default();
+    for result in &mut kept {
+        if result.standing != Standing::Verified {
             continue;
-        };
-        let of_result = evidence.iter().filter(|(place, _)| {
-            let key = place
-                .item
-                .and_then(|item| keys.get(&place.step)?.get(item as usize));
-            place.step == result.step && (result.item.is_none() || result.item.as_ref() == key)
-        });
+        }
+        let past = pasts.of(session, &result.from)?;
         let is_stale =
-            |seen: &[Artifact]| stale(&session.root, seen, &session.memo, true).is_some();
-        if of_result.into_iter().any(|(_, seen)| is_stale(seen)) {
+            |seen: &Vec<Artifact>| stale(&session.root, seen, &session.memo, true).is_some();
+        let item = result.item.as_deref();
+        if past
+            .of_result(&result.step, item)
+            .any(|(_, seen)| is_stale(seen))
+        {
             result.standing = Standing::Reported;
         }
     }
     Ok(kept)
 }
 
-type Evidence = (BTreeMap<Place, Vec<Artifact>>, BTreeMap<Name, Vec<String>>);
-
-/// The evidence of the run that did some work, and the keys of its items.
-fn past(reader: &Reader, kept: &Kept) -> Result<Evidence, StoreError> {
-    let events = reader.events(&kept.from, 0)?;
-    let keys = events.iter().filter_map(|(_, event)| match &event.fact {
-        Fact::StepExpanded { step, items } => {
-            let keys = items.iter().map(|item| item.key.clone()).collect();
-            Some((step.clone(), keys))
+/// The evidence of the results that a run took over whole.
+pub(super) fn taken_over(
+    session: &Session,
+    events: &[(u64, Event)],
+) -> Result<BTreeMap<Place, Vec<Artifact>>, StoreError> {
+    let mut pasts = Pasts::default();
+    let mut evidence = BTreeMap::new();
+    for (_, event) in events {
+        if let Fact::StepKept { step, from, .. } = &event.fact {
+            let past = pasts.of(session, from)?;
+            let of_result = past.of_result(step, None);
+            evidence.extend(of_result.map(|(place, seen)| (place.clone(), seen.clone())));
         }
-        _ => None,
-    });
-    let evidence = recorded(events.iter().map(|(_, event)| event));
-    Ok((evidence, keys.collect()))
+    }
+    Ok(evidence)
+}
+
+/// What is known of runs that did some work.
+#[derive(Default)]
+struct Pasts(BTreeMap<RunId, Worked>);
+
+/// The evidence of a run, and the keys of its items.
+#[derive(Default)]
+struct Worked {
+    evidence: BTreeMap<Place, Vec<Artifact>>,
+    keys: BTreeMap<Name, Vec<String>>,
+}
+
+impl Pasts {
+    fn of(&mut self, session: &Session, run: &RunId) -> Result<&Worked, StoreError> {
+        if !self.0.contains_key(run) {
+            let events = session.store.reader()?.events(run, 0)?;
+            self.0.insert(run.clone(), Worked::of(&events));
+        }
+        Ok(self.0.entry(run.clone()).or_default())
+    }
+}
+
+impl Worked {
+    fn of(events: &[(u64, Event)]) -> Self {
+        let keys = events.iter().filter_map(|(_, event)| match &event.fact {
+            Fact::StepExpanded { step, items } => {
+                let keys = items.iter().map(|item| item.key.clone()).collect();
+                Some((step.clone(), keys))
+            }
+            _ => None,
+        });
+        Self {
+            evidence: recorded(events.iter().map(|(_, event)| event)),
+            keys: keys.collect(),
+        }
+    }
+
+    /// The evidence of a step, or of an item of it.
+    fn of_result<'a>(
+        &'a self,
+        step: &'a Name,
+        key: Option<&'a str>,
+    ) -> impl Iterator<Item = (&'a Place, &'a Vec<Artifact>)> {
+        self.evidence.iter().filter(move |(place, _)| {
+            let keys = || self.keys.get(step).into_iter().flatten();
+            let own = || place.item.and_then(|item| keys().nth(item as usize));
+            place.step == *step && key.is_none_or(|key| own().is_some_and(|own| own == key))
+        })
+    }
 }

@@ -32,23 +32,11 @@ pub(super) struct Case {
 /// Runs the checks of an attempt, or the plan's own.
 pub(super) async fn check(case: Case, stop: watch::Receiver<Stop>) -> Report {
     let run = &case.run;
-    let step = case
-        .attempt
-        .as_ref()
-        .map(|attempt| step_of(run, &attempt.place));
-    let before = look(run, step).await;
-    let mut verdicts = case.verdicts(&stop).await;
-    let after = look(run, step).await;
     let kept = match &case.attempt {
         Some(attempt) => run.left_by(attempt)?,
         None => Vec::new(),
     };
-    let (seen, wrong) = compare(before, after, &kept);
-    if let Some(wrong) = wrong {
-        for verdict in &mut verdicts {
-            unsettle(verdict, &wrong);
-        }
-    }
+    let (verdicts, seen) = judge(&case, &stop, &kept).await;
     if let Some(attempt) = &case.attempt {
         run.note_evidence(&attempt.place, &seen);
     }
@@ -58,6 +46,28 @@ pub(super) async fn check(case: Case, stop: watch::Receiver<Stop>) -> Report {
         verdicts,
         seen,
     }))
+}
+
+/// Runs checks, and gives what they ruled and the files that they ruled on. `kept` is what the
+/// work left, as it was put away.
+pub(super) async fn judge(
+    case: &Case,
+    stop: &watch::Receiver<Stop>,
+    kept: &[Artifact],
+) -> (Vec<Verdict>, Vec<Artifact>) {
+    let run = &case.run;
+    let attempt = case.attempt.as_ref();
+    let step = attempt.map(|attempt| step_of(run, &attempt.place));
+    let before = look(run, step).await;
+    let mut verdicts = case.verdicts(stop).await;
+    let after = look(run, step).await;
+    let (seen, wrong) = compare(before, after, kept);
+    if let Some(wrong) = wrong {
+        for verdict in &mut verdicts {
+            unsettle(verdict, &wrong);
+        }
+    }
+    (verdicts, seen)
 }
 
 /// What the result of a step is judged by, besides its checks.
@@ -110,7 +120,7 @@ fn unsettle(verdict: &mut Verdict, why: &str) {
 const ALTERED: &str = "check was altered";
 
 impl Case {
-    pub(super) async fn verdicts(&self, stop: &watch::Receiver<Stop>) -> Vec<Verdict> {
+    async fn verdicts(&self, stop: &watch::Receiver<Stop>) -> Vec<Verdict> {
         let run = &self.run;
         let checks = match &self.attempt {
             Some(attempt) => &step_of(run, &attempt.place).verify,

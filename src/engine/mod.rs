@@ -8,6 +8,7 @@
 //! **Invariant:** an effect is carried out only after the events of its turn are durable.
 //! **Invariant:** no task outlives the dispatcher that made it.
 
+mod again;
 mod artifacts;
 mod begin;
 mod cache;
@@ -25,6 +26,7 @@ mod signals;
 mod timers;
 mod unit;
 
+pub use again::{Again, Criterion, Finding, Freshness, verify};
 pub use begin::{cancel, resume, run, tidy};
 pub use observe::{Observer, RunRef, Stream};
 pub use session::{EngineError, Finished, Ground, Request, Session};

@@ -122,6 +122,9 @@ pub enum EngineError {
     /// The process died that keeps all others, and with it everything that was under way.
     #[error(transparent)]
     Lost(#[from] crate::exec::keeper::Lost),
+    /// Somebody asked for the end.
+    #[error("told to end")]
+    Told,
     /// The machine waits and nothing can happen any more: a mistake in wf.
     #[error("the run is stuck; this is a mistake in wf")]
     Stuck,

@@ -13,6 +13,7 @@
 
 mod advance;
 mod advice;
+mod again;
 mod apply;
 mod confirm;
 mod correction;

@@ -60,6 +60,19 @@ pub fn verify_chain(reader: &Reader) -> Result<Result<u64, BrokenChain>, StoreEr
     Ok(checked)
 }
 
+/// The hash of the last event of a run, which binds all events before it; `None` if there is none.
+pub fn head(reader: &Reader, run: &RunId) -> Result<Option<Digest>, StoreError> {
+    let sql = "SELECT hash FROM events
+               WHERE run = (SELECT key FROM runs WHERE id = ?1) ORDER BY n DESC LIMIT 1";
+    let found = reader
+        .connection()
+        .query_row(sql, [run.as_str()], |row| digest(row, 0));
+    match found {
+        Err(rusqlite::Error::QueryReturnedNoRows) => Ok(None),
+        other => other.map(Some).map_err(|error| reader.failed(&error)),
+    }
+}
+
 /// Follows the hashes; gives the count, or where and in which run they break.
 fn walk(reader: &Reader) -> rusqlite::Result<Result<u64, (i64, i64, ChainFault)>> {
     let mut events = reader

@@ -54,7 +54,7 @@ pub use backup::{Manifest, backup};
 pub use batch::{Appended, Batch, NewRun};
 pub use blobs::Blobs;
 pub use cache::{CacheEntry, CacheLookup, KeptFile};
-pub use chain::{BrokenChain, ChainFault, verify_chain};
+pub use chain::{BrokenChain, ChainFault, head, verify_chain};
 pub use error::StoreError;
 pub use fence::{Fence, Token};
 pub use find::FindError;

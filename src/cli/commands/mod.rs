@@ -18,4 +18,5 @@ pub mod run;
 pub mod runs;
 pub mod schema;
 pub mod show;
+pub mod verify;
 pub mod why;

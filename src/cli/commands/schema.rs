@@ -2,6 +2,7 @@ use clap::{Args, ValueEnum};
 
 use crate::cli::{Exit, Failure, Ui};
 use crate::config::ConfigFile;
+use crate::machine::Correction;
 use crate::report::follow::EventLine;
 use crate::spec;
 
@@ -24,6 +25,8 @@ pub enum What {
     Config,
     /// A line of `wf run --json`
     Event,
+    /// What `WF_CORRECTION_FILE` holds
+    Correction,
 }
 
 /// Writes a schema.
@@ -40,6 +43,10 @@ pub fn text(what: What) -> String {
         What::Config => {
             spec::schema_of::<ConfigFile>("The configuration of a wf workspace", "config")
         }
+        What::Correction => spec::schema_of::<Correction>(
+            "What an attempt is told about the one before",
+            "correction",
+        ),
         What::Event => spec::schema_of::<EventLine>("An event of a wf run", "event"),
     };
     serde_json::to_string_pretty(&schema).unwrap_or_default() + "\n"

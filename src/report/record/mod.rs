@@ -2,6 +2,7 @@
 //!
 //! A [`Record`] is everything that is known of one run, with the runs nested in it.
 
+mod findings;
 mod gaps;
 mod junit;
 mod life;
@@ -18,6 +19,7 @@ mod show;
 mod summary;
 mod why;
 
+pub use findings::{findings, hold};
 pub use gaps::Trajectory;
 pub use junit::{Printed, junit};
 pub use life::Life;

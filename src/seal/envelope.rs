@@ -1,0 +1,135 @@
+use base64ct::{Base64, Encoding as _};
+use serde::{Deserialize, Serialize};
+
+use super::{PublicKey, Signer};
+
+/// A signed text (DSSE, version 1).
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Envelope {
+    /// The text, in base64.
+    pub payload: String,
+    /// What the text is.
+    #[serde(rename = "payloadType")]
+    pub payload_type: String,
+    /// Who signed it.
+    pub signatures: Vec<Signature>,
+}
+
+/// A signature in an envelope.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Signature {
+    /// The id of the key; a hint that proves nothing.
+    #[serde(default)]
+    pub keyid: String,
+    /// The signature, in base64.
+    pub sig: String,
+}
+
+/// Why an envelope says nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NotSealed {
+    /// It is no envelope.
+    #[error("this is no DSSE envelope")]
+    NoEnvelope,
+    /// The text in it is something else.
+    #[error("the envelope holds something else than an in-toto statement")]
+    OtherType,
+    /// No signature in it is by the key.
+    #[error("no signature in the envelope is by this key")]
+    NotSigned,
+}
+
+/// What is signed: the text and its type, each with its length.
+pub fn pae(payload_type: &str, payload: &[u8]) -> Vec<u8> {
+    let head = format!(
+        "DSSEv1 {} {payload_type} {} ",
+        payload_type.len(),
+        payload.len()
+    );
+    let mut bytes = head.into_bytes();
+    bytes.extend_from_slice(payload);
+    bytes
+}
+
+impl Envelope {
+    /// Signs a text.
+    pub fn seal(payload_type: &str, payload: &[u8], signer: &Signer) -> Self {
+        let signature = signer.sign(&pae(payload_type, payload));
+        Self {
+            payload: Base64::encode_string(payload),
+            payload_type: payload_type.into(),
+            signatures: vec![Signature {
+                keyid: signer.public().id().to_string(),
+                sig: Base64::encode_string(&signature),
+            }],
+        }
+    }
+
+    /// Reads an envelope.
+    pub fn parse(text: &str) -> Result<Self, NotSealed> {
+        serde_json::from_str(text).map_err(|_| NotSealed::NoEnvelope)
+    }
+
+    /// The text, if it is of a type and a key signed it.
+    pub fn open(&self, payload_type: &str, key: &PublicKey) -> Result<Vec<u8>, NotSealed> {
+        if self.payload_type != payload_type {
+            return Err(NotSealed::OtherType);
+        }
+        let payload = Base64::decode_vec(&self.payload).map_err(|_| NotSealed::NoEnvelope)?;
+        let signed = pae(payload_type, &payload);
+        let by_key = |signature: &Signature| {
+            let bytes = Base64::decode_vec(&signature.sig);
+            bytes.is_ok_and(|bytes| key.has_signed(&signed, &bytes))
+        };
+        if self.signatures.iter().any(by_key) {
+            Ok(payload)
+        } else {
+            Err(NotSealed::NotSigned)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Envelope, NotSealed, pae};
+    use crate::seal::Signer;
+
+    const KEY: &str = "-----BEGIN PRIVATE KEY-----\n\
+        MC4CAQAwBQYDK2VwBCIEIJ1hsZ3v/VpguoRK9JLsLMREScVpezJpGXA7rAMcrn9g\n\
+        -----END PRIVATE KEY-----\n";
+
+    #[test]
+    fn what_is_signed_is_what_the_standard_says() {
+        let bytes = pae("http://example.com/HelloWorld", b"hello world");
+        let expected = "DSSEv1 29 http://example.com/HelloWorld 11 hello world";
+        assert_eq!(bytes, expected.as_bytes());
+    }
+
+    #[test]
+    fn an_envelope_opens_only_as_it_was_sealed() {
+        let signer = Signer::from_pem(KEY).unwrap();
+        let sealed = Envelope::seal("type", b"text", &signer);
+        let key = signer.public();
+        let text = serde_json::to_string(&sealed).unwrap();
+        let read = Envelope::parse(&text).unwrap();
+        assert_eq!(read, sealed);
+        assert_eq!(read.open("type", &key).unwrap(), b"text");
+        assert_eq!(read.open("other", &key), Err(NotSealed::OtherType));
+        let mut other = sealed.clone();
+        other.payload = "dGV4VA==".into();
+        assert_eq!(other.open("type", &key), Err(NotSealed::NotSigned));
+        other.payload = "dGV4dB==".into();
+        assert_eq!(other.open("type", &key), Err(NotSealed::NoEnvelope));
+        other = sealed.clone();
+        other.signatures.clear();
+        assert_eq!(other.open("type", &key), Err(NotSealed::NotSigned));
+        other = sealed;
+        other.signatures[0].keyid = "another".into();
+        assert!(other.open("type", &key).is_ok());
+        assert_eq!(Envelope::parse("{}"), Err(NotSealed::NoEnvelope));
+        let more = text.replacen('{', "{\"more\":1,", 1);
+        assert_eq!(Envelope::parse(&more), Err(NotSealed::NoEnvelope));
+    }
+}

@@ -33,10 +33,12 @@ pub(super) fn aside() -> io::Result<()> {
     rustix::mount::mount_change("/", alone)?;
     let base = Path::new("/tmp");
     tmpfs(base, "mode=755,size=1m")?;
-    for folder in ["old", "new", "low", "scratch", "void"] {
+    for folder in ["old", "new", "low", "scratch", "stage", "void"] {
         fs::create_dir(base.join(folder))?;
     }
-    fs::write(base.join("empty"), "")?;
+    for file in ["empty", "stage-file"] {
+        fs::write(base.join(file), "")?;
+    }
     rustix::process::pivot_root(base, &base.join("old"))?;
     Ok(rustix::process::chdir("/")?)
 }
@@ -58,6 +60,20 @@ pub(super) fn beneath(root: &impl AsFd, path: &str, flags: OFlags) -> io::Result
         root,
         path,
         flags | OFlags::CLOEXEC,
+        Mode::empty(),
+        resolve,
+    )?)
+}
+
+/// Opens a path below a root in which no part is a link.
+pub(super) fn unlinked(root: &impl AsFd, path: &Path) -> io::Result<OwnedFd> {
+    let path = path.strip_prefix("/").unwrap_or(path);
+    let flags = OFlags::PATH | OFlags::CLOEXEC;
+    let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
+    Ok(rustix::fs::openat2(
+        root,
+        path,
+        flags,
         Mode::empty(),
         resolve,
     )?)

@@ -13,7 +13,7 @@ use rustix::fs::{Mode, OFlags, ResolveFlags};
 use rustix::mount::{MountFlags, UnmountFlags};
 
 use super::mount::{
-    Access, NEW, OLD, PLAIN, aside, beneath, make, new, open, over, remount, tmpfs,
+    Access, NEW, OLD, PLAIN, aside, beneath, make, new, open, over, remount, tmpfs, unlinked,
 };
 use super::places::{DEVICES, EMPTY_FILES, EMPTY_FOLDERS};
 use super::view::{covered, visible};
@@ -59,6 +59,7 @@ pub(super) fn enter(order: &Order) -> Result<Entered, Failed> {
 pub(super) struct View<'a> {
     sandbox: &'a Sandbox,
     old: OwnedFd,
+    new: OwnedFd,
 }
 
 /// Says what was tried when something failed.
@@ -78,7 +79,8 @@ impl<'a> View<'a> {
         tmpfs(Path::new(NEW), "mode=755,size=16m").map_err(said("make a new root"))?;
         tmpfs(Path::new("/scratch"), &format!("mode=755,size={scratch}"))
             .map_err(said("make room to write"))?;
-        Ok(Self { sandbox, old })
+        let new = open(Path::new(NEW)).map_err(said("open the new root"))?;
+        Ok(Self { sandbox, old, new })
     }
 
     fn build(&self) -> Result<Vec<Guard>, Failed> {
@@ -98,6 +100,7 @@ impl<'a> View<'a> {
         self.show(system, &mut shown)?;
         if let Some(home) = &self.sandbox.home
             && home.is_absolute()
+            && home.parent().is_some()
             && !covered(home, &shown)
             && !home.starts_with(&self.sandbox.root)
         {
@@ -312,8 +315,13 @@ impl<'a> View<'a> {
                     fs::write(&at, "")?;
                 }
             }
-            rustix::mount::mount_bind_recursive(self.by_descriptor(source), &at)?;
-            remount(&at, access, true)
+            // It becomes what it shall be where nobody else gets, and is moved to a place that is
+            // open: a step that swaps its folders for links must not choose where it comes to lie.
+            let stage = Path::new(if folder { "/stage" } else { "/stage-file" });
+            rustix::mount::mount_bind_recursive(self.by_descriptor(source), stage)?;
+            remount(stage, access, true)?;
+            let target = unlinked(&self.new, place)?;
+            Ok(rustix::mount::mount_move(stage, self.by_descriptor(&target))?)
         };
         shown().map_err(|error| format!("the sandbox cannot show {}: {error}", place.display()))
     }
@@ -376,7 +384,7 @@ impl<'a> View<'a> {
 
     /// Makes the new root the only one.
     fn seal(self) -> io::Result<()> {
-        drop(self.old);
+        drop((self.old, self.new));
         rustix::process::chdir(NEW)?;
         rustix::process::pivot_root(".", ".")?;
         rustix::mount::unmount(".", UnmountFlags::DETACH)?;

@@ -9,6 +9,7 @@ mod attempt;
 mod files;
 mod kernel;
 mod limits;
+mod odd_places;
 mod outcome;
 mod processes;
 mod programs;

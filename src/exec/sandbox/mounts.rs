@@ -365,6 +365,7 @@ impl<'a> View<'a> {
             self.sandbox
                 .home
                 .as_ref()
+                .filter(|home| home.parent().is_some())
                 .map(|home| self.canonical(home).unwrap_or_else(|| home.clone())),
         );
         match &self.sandbox.layer {

@@ -2,6 +2,7 @@ use clap::{Args, ValueEnum};
 
 use crate::cli::{Exit, Failure, Ui};
 use crate::config::ConfigFile;
+use crate::report::attest::Statement;
 use crate::report::follow::EventLine;
 use crate::spec;
 
@@ -24,6 +25,8 @@ pub enum What {
     Config,
     /// A line of `wf run --json`
     Event,
+    /// What `wf attest` signs
+    Attestation,
 }
 
 /// Writes a schema.
@@ -41,6 +44,7 @@ pub fn text(what: What) -> String {
             spec::schema_of::<ConfigFile>("The configuration of a wf workspace", "config")
         }
         What::Event => spec::schema_of::<EventLine>("An event of a wf run", "event"),
+        What::Attestation => spec::schema_of::<Statement>("What a wf run proved", "attestation"),
     };
     serde_json::to_string_pretty(&schema).unwrap_or_default() + "\n"
 }

@@ -6,9 +6,10 @@ use std::time::Duration;
 
 use tokio::sync::watch;
 
+use super::beneath::{Beneath, Missed};
 use super::probe::Probed;
 use super::process::Command;
-use super::{Env, Hands, Host, Stop, Unable, environment, files, shell};
+use super::{Env, Hands, Host, Stop, Unable, environment, shell};
 use crate::expr::{EvalError, Scope, Template};
 use crate::machine::{Ruling, Verdict};
 use crate::mask::Mask;
@@ -136,27 +137,26 @@ pub(super) fn render(words: &[Template], scope: &dyn Scope) -> Result<Vec<String
     words.iter().map(|word| word.render(scope)).collect()
 }
 
-/// A folder below the root, which links must not lead out of.
+/// A folder below the root, which links must not lead out of. One that is not there is found
+/// missing by whoever goes there.
 fn folder(root: &Path, cwd: Option<&str>) -> Result<PathBuf, Unable> {
     let Some(cwd) = cwd else {
         return Ok(root.to_path_buf());
     };
-    let folder = root.join(cwd);
-    if folder.exists() {
-        files::inside(root, &folder)?;
+    match Beneath::open(root).and_then(|root| root.find(Path::new(cwd))) {
+        Ok(_) | Err(Missed::Absent) => Ok(root.join(cwd)),
+        Err(missed) => Err(missed.unable(Path::new(cwd))),
     }
-    Ok(folder)
 }
 
 /// Looks whether a path is a file of the workspace. One that leaves it is refused whether or not
 /// there is something.
 fn look(root: &Path, path: &str) -> FileFound {
-    let file = root.join(path);
-    let nearest = file.ancestors().find(|ancestor| ancestor.exists());
-    match files::inside(root, nearest.unwrap_or(root)) {
-        Ok(()) if file.is_file() => FileFound::Yes,
-        Ok(()) => FileFound::No,
-        Err(unable) => FileFound::Unable(unable.why),
+    let path = Path::new(path);
+    match Beneath::open(root).and_then(|root| root.is_file(path)) {
+        Ok(true) => FileFound::Yes,
+        Ok(false) => FileFound::No,
+        Err(missed) => FileFound::Unable(missed.unable(path).why),
     }
 }
 

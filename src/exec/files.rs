@@ -11,6 +11,7 @@ use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 use walkdir::{DirEntry, WalkDir};
 
 use super::Unable;
+use super::beneath::Beneath;
 use crate::digest::Digest;
 use crate::machine::Artifact;
 use crate::mask::Mask;
@@ -101,12 +102,12 @@ pub fn restore<E: Display>(
         let unable = |error: &dyn Display| {
             Unable::environmental(format!("cannot bring back `{}`: {error}", file.path))
         };
-        let to = root.join(plain(&file.path)?);
-        if let Some(folder) = to.parent() {
-            fs::create_dir_all(folder).map_err(|error| unable(&error))?;
-            inside(root, folder)?;
+        let path = Path::new(plain(&file.path)?);
+        if let Some(folder) = path.parent() {
+            let made = Beneath::open(root).and_then(|root| root.make_folder(folder));
+            made.map_err(|missed| missed.unable(folder))?;
         }
-        fetch(file, &to).map_err(|error| unable(&error))?;
+        fetch(file, &root.join(path)).map_err(|error| unable(&error))?;
     }
     Ok(())
 }
@@ -220,19 +221,9 @@ pub(super) fn compile(glob: &str) -> Result<GlobSet, Unable> {
 
 /// Refuses a path that links lead out of the workspace.
 pub(super) fn inside(root: &Path, path: &Path) -> Result<(), Unable> {
-    let real = |path: &Path| {
-        fs::canonicalize(path).map_err(|error| {
-            Unable::environmental(format!("cannot look at `{}`: {error}", path.display()))
-        })
-    };
-    if real(path)?.starts_with(real(root)?) {
-        Ok(())
-    } else {
-        let path = path.strip_prefix(root).unwrap_or(path).display();
-        Err(Unable::logical(format!(
-            "`{path}` leads out of the workspace"
-        )))
-    }
+    let below = path.strip_prefix(root).unwrap_or(path);
+    let found = Beneath::open(root).and_then(|root| root.find(below));
+    found.map(drop).map_err(|missed| missed.unable(below))
 }
 
 #[cfg(test)]

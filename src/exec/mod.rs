@@ -15,6 +15,7 @@
 //! Start at [`attempt::run`].
 
 pub mod attempt;
+pub mod beneath;
 pub mod cache;
 pub mod check;
 pub mod correction;

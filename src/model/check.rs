@@ -113,6 +113,22 @@ pub struct Expect {
     pub json_schema: Option<Schema>,
 }
 
+impl Expect {
+    /// Whether files are all it looks at, so that nothing need be run.
+    pub fn is_files_only(&self) -> bool {
+        let output = self.exit_code.is_some()
+            || self.equals.is_some()
+            || self.contains.is_some()
+            || self.regex.is_some()
+            || self.output_lt.is_some()
+            || self.output_gt.is_some()
+            || self.not_empty.is_some()
+            || !self.json.is_empty()
+            || self.json_schema.is_some();
+        !output && !self.file_exists.is_empty()
+    }
+}
+
 /// A comparison of what a JSON path (RFC 9535) selects. Every comparison that is given must hold.
 #[derive(Clone, Debug)]
 pub struct JsonExpect {

@@ -40,7 +40,7 @@ impl Judgement {
 
 /// Rules whether everything that was expected was found. The first expectation that does not
 /// hold, in the order of [`Expect`], gives the reason. The class of what failed is that of the
-/// first rule that holds; else, if its end is why, that of [`classify`].
+/// first rule that holds; else, if its end is why, that of [`classify()`].
 pub fn judge(expect: &Expect, found: &Found<'_>, rules: &[ClassRule]) -> Judgement {
     let (ruling, expected, reason, class) = match misses(expect, found) {
         Ok(()) => (Ruling::Pass, String::new(), String::new(), None),
@@ -67,9 +67,23 @@ pub fn judge(expect: &Expect, found: &Found<'_>, rules: &[ClassRule]) -> Judgeme
 }
 
 fn misses(expect: &Expect, found: &Found<'_>) -> Result<(), Miss> {
+    something(expect, found)?;
     exit_code(expect.exit_code, found)?;
     files(&expect.file_exists, found.files)?;
     output::all(expect, found)
+}
+
+/// Without a probe, files must be expected, and nothing else.
+fn something(expect: &Expect, found: &Found<'_>) -> Result<(), Miss> {
+    if found.exit.is_some() || expect.is_files_only() {
+        return Ok(());
+    }
+    let expected = "something to judge".into();
+    Err(unknown(
+        expected,
+        "nothing was run".into(),
+        Some(Class::Logical),
+    ))
 }
 
 /// An exit code that was asked for is right whatever it is; one that was not and says that

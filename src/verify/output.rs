@@ -1,6 +1,6 @@
 use std::borrow::Cow;
 
-use serde_json::Value;
+use serde_json::{Number, Value};
 
 use super::Found;
 use super::text::quoted;
@@ -197,11 +197,25 @@ fn at_path(expect: &JsonExpect, value: &Value) -> Result<(), Miss> {
     Ok(())
 }
 
+/// A number that is whole, exactly.
+fn whole(number: &Number) -> Option<i128> {
+    if !number.is_f64() {
+        return number.as_i128();
+    }
+    let number = number.as_f64()?;
+    let bound = 2.0_f64.powi(100);
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "it is whole, and within bounds"
+    )]
+    (number.fract() == 0.0 && number.abs() < bound).then_some(number as i128)
+}
+
 /// Equality of values; a whole number equals itself written with a fraction of zero.
 fn equal(left: &Value, right: &Value) -> bool {
     match (left, right) {
         (Value::Number(a), Value::Number(b)) if a.is_f64() != b.is_f64() => {
-            a.as_f64() == b.as_f64()
+            whole(a).is_some_and(|a| whole(b) == Some(a))
         }
         (Value::Array(a), Value::Array(b)) => {
             a.len() == b.len() && a.iter().zip(b).all(|(a, b)| equal(a, b))

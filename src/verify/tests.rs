@@ -168,9 +168,15 @@ fn at(path: &str, keys: &serde_json::Value) -> JsonExpect {
 
 #[test]
 fn json_values() {
-    let output = r#"{ "rows": 3, "names": ["a", "b"], "ok": true }"#;
+    let output = r#"{ "rows": 3, "big": 9007199254740993, "names": ["a", "b"], "ok": true }"#;
     for (path, keys, told) in [
         ("$.rows", json!({ "equals": 3.0 }), "/"),
+        ("$.big", json!({ "equals": 9_007_199_254_740_993_u64 }), "/"),
+        (
+            "$.big",
+            json!({ "equals": 9_007_199_254_740_992.0 }),
+            "$.big to be `9007199254740992.0`/`9007199254740993`",
+        ),
         (
             "$.rows",
             json!({ "equals": "3" }),

@@ -76,10 +76,7 @@ fn seen(sign: &FailureSign) -> String {
             .join(", ")
     };
     let lines = |all: &[&str]| {
-        let quoted = all.iter().map(|pattern| match pattern.contains('`') {
-            true => format!("`` {pattern} ``"),
-            false => format!("`{pattern}`"),
-        });
+        let quoted = all.iter().map(|pattern| format!("`{pattern}`"));
         quoted.collect::<Vec<_>>().join(" · ")
     };
     match sign.sign {

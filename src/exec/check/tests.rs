@@ -177,6 +177,34 @@ async fn files_are_looked_for_inside_the_workspace_only() {
 }
 
 #[tokio::test]
+async fn a_failure_has_the_class_of_what_was_printed_last() {
+    let dir = tempfile::tempdir().unwrap();
+    let refused = "echo 'curl: (7) Failed to connect' >&2; exit 7";
+    let late = format!("seq 400000; {refused}");
+    let early = "echo 'tool: Connection refused' >&2; seq 1000 >&2; exit 1";
+    for (script, class) in [
+        (refused, Class::Environmental),
+        (&late, Class::Environmental),
+        (early, Class::Logical),
+        ("kill -9 $$", Class::Environmental),
+        ("kill -SEGV $$", Class::Logical),
+        ("exit 1", Class::Logical),
+    ] {
+        let verdict = rule(dir.path(), Some(probe(script)), Expect::default()).await;
+        let ruling = if script.contains("kill") {
+            Ruling::Error
+        } else {
+            Ruling::Fail
+        };
+        assert_eq!(
+            (verdict.ruling, verdict.class),
+            (ruling, Some(class)),
+            "{script}"
+        );
+    }
+}
+
+#[tokio::test]
 async fn a_template_without_a_value_is_an_error() {
     let dir = tempfile::tempdir().unwrap();
     let word = Template::parse("{{ params.none }}", crate::source::Span::default()).unwrap();

@@ -1,8 +1,9 @@
 use serde_json::Value;
 
+use crate::diag::{Code, Diagnostic};
 use crate::model::Schema;
 use crate::source::Spanned;
-use crate::spec::decode::{JsonPath, OneOrMany, Pattern, RelPath, record};
+use crate::spec::decode::{Decoder, Fields, JsonPath, OneOrMany, Pattern, RelPath, record};
 
 record! {
     /// What a check must find. Everything that is given must hold.
@@ -45,6 +46,17 @@ record! {
         optional exists: bool,
         /// It selects this many values.
         optional count: u32,
+    }
+    finish compares;
+}
+
+/// A comparison that compares nothing would always hold.
+fn compares(_: &mut JsonExpect, fields: &Fields<'_, '_>, decoder: &mut Decoder<'_>) {
+    let others = JsonExpect::KEYS.iter().filter(|key| **key != "path");
+    if others.filter(|key| fields.has(key)).count() == 0 {
+        let message = "this comparison compares nothing";
+        let help = "add `equals`, `lt`, `gt`, `exists` or `count`";
+        decoder.note(Diagnostic::new(Code::KeyMissing, fields.head(), message).help(help));
     }
 }
 

@@ -1,0 +1,264 @@
+//! What holds of every verdict.
+
+use proptest::prelude::*;
+use regex::Regex;
+use serde_json::{Value, json};
+
+use crate::machine::{Exit, Ruling, WHY_LIMIT};
+use crate::model::{Class, ClassRule, Expect, JsonExpect, Schema};
+use crate::verify::{FileFound, Found, Judgement, judge};
+
+/// One thing that can be expected.
+#[derive(Clone, Debug)]
+enum Part {
+    ExitCode(i32),
+    Equals(String),
+    Contains(String),
+    Regex(&'static str),
+    Below(f64),
+    Above(f64),
+    Files(usize),
+    NotEmpty(bool),
+    Json(&'static str, Value),
+    Schema(Value),
+}
+
+impl Part {
+    fn add(&self, expect: &mut Expect) {
+        match self.clone() {
+            Self::ExitCode(code) => expect.exit_code = Some(code),
+            Self::Equals(text) => expect.equals = Some(text),
+            Self::Contains(text) => expect.contains = Some(text),
+            Self::Regex(pattern) => expect.regex = Regex::new(pattern).ok(),
+            Self::Below(bound) => expect.output_lt = Some(bound),
+            Self::Above(bound) => expect.output_gt = Some(bound),
+            Self::Files(count) => expect.file_exists = vec!["file".into(); count],
+            Self::NotEmpty(wanted) => expect.not_empty = Some(wanted),
+            Self::Json(path, keys) => expect.json = vec![comparison(path, &keys)],
+            Self::Schema(schema) => expect.json_schema = Schema::new(schema).ok(),
+        }
+    }
+
+    /// Whether all of the output must be known.
+    fn needs_all(&self) -> bool {
+        !matches!(
+            self,
+            Self::ExitCode(_) | Self::Files(_) | Self::Contains(_) | Self::NotEmpty(true)
+        )
+    }
+
+    /// Whether something must be run.
+    fn needs_probe(&self) -> bool {
+        !matches!(self, Self::Files(count) if *count > 0)
+    }
+}
+
+fn comparison(path: &str, keys: &Value) -> JsonExpect {
+    JsonExpect {
+        path: path.into(),
+        equals: keys.get("equals").cloned(),
+        lt: keys["lt"].as_f64(),
+        gt: keys["gt"].as_f64(),
+        exists: keys["exists"].as_bool(),
+        count: keys["count"]
+            .as_u64()
+            .and_then(|count| count.try_into().ok()),
+    }
+}
+
+/// Everything that these parts expect, and exit code 0 if none speaks of it.
+fn expect(parts: &[Part]) -> Expect {
+    let mut all = Expect::default();
+    for part in parts {
+        part.add(&mut all);
+    }
+    all
+}
+
+fn texts() -> impl Strategy<Value = String> {
+    let some = [
+        "",
+        " \n",
+        "7",
+        "7\n",
+        "a",
+        "ab\n",
+        "{\"n\": 3}",
+        "[1, 2]",
+        "null",
+        "x\ny",
+    ];
+    prop_oneof![
+        4 => prop::sample::select(some.to_vec()).prop_map(str::to_owned),
+        1 => any::<String>(),
+    ]
+}
+
+fn parts() -> impl Strategy<Value = Vec<Part>> {
+    let comparisons = vec![
+        ("$.n", json!({ "equals": 3 })),
+        ("$.n", json!({ "gt": 2, "lt": 4 })),
+        ("$[*]", json!({ "count": 2 })),
+        ("$.m", json!({ "exists": false })),
+        ("no path", json!({ "exists": false })),
+    ];
+    let schemas = vec![
+        json!({}),
+        json!({ "type": "object" }),
+        json!({ "type": "array" }),
+    ];
+    let part = prop_oneof![
+        (0..3).prop_map(Part::ExitCode),
+        texts().prop_map(Part::Equals),
+        texts().prop_map(Part::Contains),
+        prop::sample::select(vec!["^a", "b$", "^$", "n"]).prop_map(Part::Regex),
+        (0..9_i32).prop_map(|bound| Part::Below(bound.into())),
+        (0..9_i32).prop_map(|bound| Part::Above(bound.into())),
+        (1..4_usize).prop_map(Part::Files),
+        any::<bool>().prop_map(Part::NotEmpty),
+        prop::sample::select(comparisons).prop_map(|(path, keys)| Part::Json(path, keys)),
+        prop::sample::select(schemas).prop_map(Part::Schema),
+    ];
+    prop::collection::vec(part, 0..4)
+}
+
+fn exits() -> impl Strategy<Value = Exit> {
+    prop_oneof![
+        8 => (0..3).prop_map(|code| Exit::Code { code }),
+        1 => prop::sample::select(vec![
+            Exit::Code { code: 126 },
+            Exit::Code { code: 127 },
+            Exit::Signal { signal: 9 },
+            Exit::TimedOut,
+            Exit::Cancelled,
+            Exit::Interrupted,
+            Exit::Unable { why: "it could not begin".into(), class: Class::Logical },
+        ]),
+    ]
+}
+
+fn looked() -> impl Strategy<Value = Vec<FileFound>> {
+    let one = prop_oneof![
+        6 => Just(FileFound::Yes),
+        1 => Just(FileFound::No),
+        1 => Just(FileFound::Unable("it leads out".into())),
+    ];
+    prop::collection::vec(one, 0..5)
+}
+
+/// What is found, apart from how it is borrowed.
+#[derive(Clone, Debug)]
+struct Left {
+    exit: Option<Exit>,
+    stdout: Vec<u8>,
+    stderr: Vec<u8>,
+    truncated: bool,
+    files: Vec<FileFound>,
+}
+
+fn left() -> impl Strategy<Value = Left> {
+    let bytes = || {
+        prop_oneof![
+            4 => texts().prop_map(String::into_bytes),
+            1 => prop::collection::vec(any::<u8>(), 0..3000),
+        ]
+    };
+    let exit = prop_oneof![9 => exits().prop_map(Some), 1 => Just(None)];
+    let all = (exit, bytes(), bytes(), prop::bool::weighted(0.1), looked());
+    all.prop_map(|(exit, stdout, stderr, truncated, files)| Left {
+        exit,
+        stdout,
+        stderr,
+        truncated,
+        files,
+    })
+}
+
+fn rule(expect: &Expect, left: &Left, rules: &[ClassRule]) -> Judgement {
+    let found = Found {
+        exit: left.exit.as_ref(),
+        stdout: &left.stdout,
+        stderr: &left.stderr,
+        truncated: left.truncated,
+        out_end: &left.stdout,
+        err_end: &left.stderr,
+        files: &left.files,
+    };
+    judge(expect, &found, rules)
+}
+
+fn passes(parts: &[Part], left: &Left) -> bool {
+    rule(&expect(parts), left, &[]).ruling == Ruling::Pass
+}
+
+proptest! {
+    #[test]
+    fn it_passes_exactly_if_each_expectation_does(parts in parts(), left in left()) {
+        // Later parts of a kind take the place of earlier ones; bounds and JSON stand together.
+        let mut kinds = std::collections::BTreeMap::new();
+        for part in parts {
+            kinds.insert(format!("{:?}", std::mem::discriminant(&part)), part);
+        }
+        let parts: Vec<Part> = kinds.into_values().collect();
+        let code = parts.iter().find(|part| matches!(part, Part::ExitCode(_))).cloned();
+        let alone = |part: &Part| {
+            let with_code: Vec<Part> = code.iter().chain([part]).cloned().collect();
+            passes(&with_code, &left)
+        };
+        let each = passes(&code.iter().cloned().collect::<Vec<_>>(), &left)
+            || (left.exit.is_none() && code.is_none() && !parts.is_empty());
+        prop_assert_eq!(passes(&parts, &left), each && parts.iter().all(alone));
+    }
+
+    #[test]
+    fn what_was_not_looked_at_is_no_pass(parts in parts(), left in left()) {
+        let ruled = rule(&expect(&parts), &left, &[]);
+        let unknown = |part: &Part| match part {
+            Part::Files(count) => left.files.len() < *count,
+            part => left.truncated && part.needs_all(),
+        };
+        let without = left.exit.is_none() && (parts.is_empty() || parts.iter().any(Part::needs_probe));
+        let last_files = parts.iter().rfind(|part| matches!(part, Part::Files(_)));
+        let others = parts.iter().filter(|part| !matches!(part, Part::Files(_)));
+        if without || others.chain(last_files).any(unknown) && !overtaken(&parts) {
+            prop_assert_ne!(ruled.ruling, Ruling::Pass);
+        }
+        let ended = matches!(left.exit, None | Some(Exit::Code { .. }));
+        if !ended {
+            prop_assert_eq!(ruled.ruling, Ruling::Error);
+        }
+    }
+
+    #[test]
+    fn a_verdict_is_bounded_and_the_same_every_time(parts in parts(), left in left()) {
+        let expect = expect(&parts);
+        let ruled = rule(&expect, &left, &[]);
+        prop_assert_eq!(&ruled, &rule(&expect, &left, &[]));
+        prop_assert!(ruled.evidence.chars().count() <= WHY_LIMIT);
+        for line in [&ruled.expected, &ruled.found] {
+            prop_assert!(line.chars().count() <= 200 && !line.contains('\n'), "{:?}", line);
+        }
+        let good = ruled.ruling == Ruling::Pass;
+        prop_assert_eq!(good, ruled.class.is_none());
+        prop_assert_eq!(good, ruled.expected.is_empty());
+    }
+
+    #[test]
+    fn rules_change_the_class_alone(parts in parts(), left in left()) {
+        let expect = expect(&parts);
+        let class = Class::Environmental;
+        let any = Regex::new("").ok();
+        let rules = [ClassRule { exit_code: Vec::new(), signal: None, output: any, class }];
+        let (plain, ruled) = (rule(&expect, &left, &[]), rule(&expect, &left, &rules));
+        if left.exit.is_some() && plain.class.is_some() {
+            prop_assert_eq!(ruled.class, Some(class));
+        }
+        prop_assert_eq!(Judgement { class: plain.class, ..ruled }, plain);
+    }
+}
+
+/// Whether a later part took the place of an earlier one of its kind.
+fn overtaken(parts: &[Part]) -> bool {
+    let kinds: Vec<_> = parts.iter().map(std::mem::discriminant).collect();
+    (1..kinds.len()).any(|at| kinds[..at].contains(&kinds[at]))
+}

@@ -43,6 +43,13 @@ const EXAMPLES: &[Example] = &[
         more: broken,
     },
     Example {
+        spec: "correction/plan.md",
+        code: 0,
+        end: "succeeded · 1 verified · ",
+        outputs: |outputs| *outputs == json!({}),
+        more: correction,
+    },
+    Example {
         spec: "nightly/dag.md",
         code: 0,
         end: "succeeded · 3 verified · ",
@@ -159,7 +166,7 @@ mod each {
         };
     }
 
-    tests!(archive backup broken nightly orphan packages release service variants);
+    tests!(archive backup broken correction nightly orphan packages release service variants);
 }
 
 #[test]
@@ -243,6 +250,35 @@ fn broken(sandbox: &Sandbox, did: &Did) {
             .at("target/examples/broken/published.json")
             .is_file()
     );
+}
+
+fn correction(sandbox: &Sandbox, did: &Did) {
+    let told = did.all();
+    for line in [
+        "page · attempt 2 in 0.0s · gap 5/5 · check `doctype`",
+        "page · attempt 4 in",
+    ] {
+        assert!(told.contains(line), "does not say {line:?}:\n{told}");
+    }
+    sandbox
+        .wf(&["show", "--last"])
+        .exits(0)
+        .says("page · attempt 4 · gap 5/5 → 3/5 → 1/5 → 0/5");
+    sandbox
+        .wf(&["logs", "--last", "page"])
+        .exits(0)
+        .says("make `dated` hold: expected exit code 0");
+    let run = last(sandbox);
+    assert_eq!(
+        run["gaps"][0]["gaps"][1],
+        json!({"attempt": 2, "failed": 3, "of": 5})
+    );
+    let kept = format!(".wf/runs/{}", run["run"]["id"].as_str().unwrap_or_default());
+    assert!(!sandbox.at(&kept).join("page.1.correction.json").exists());
+    let text = std::fs::read_to_string(sandbox.at(&kept).join("page.2.correction.json"));
+    let text = text.expect("the correction is beside the log");
+    let told: Value = serde_json::from_str(&text).expect("a correction is JSON");
+    assert_eq!(told["failed"].as_array().map(Vec::len), Some(5), "{told:#}");
 }
 
 fn packages(sandbox: &Sandbox, _: &Did) {

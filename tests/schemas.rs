@@ -26,6 +26,13 @@ fn schemas_are_up_to_date_and_are_schemas() {
             "attestation",
             spec::schema_of::<Statement>("What a wf run proved", "attestation"),
         ),
+        (
+            "correction",
+            spec::schema_of::<wf::machine::Correction>(
+                "What an attempt is told about the one before",
+                "correction",
+            ),
+        ),
     ] {
         let path = format!("schemas/{name}.schema.json");
         let text = serde_json::to_string_pretty(&schema).expect("a schema is JSON") + "\n";

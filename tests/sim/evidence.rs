@@ -50,6 +50,10 @@ impl World {
 
     /// Looks at evidence once more; says now and then something of those nobody asked about, too.
     pub fn confirmed(&mut self, at: usize, places: Vec<Place>) -> Happening {
+        if self.faults.has(Fault::Meddle) && self.dice.one_in(3) {
+            let place = self.dice.pick(&places).clone();
+            self.rewrite(at, &place);
+        }
         let run = &mut self.runs[at];
         run.looked = Some(run.files.clone());
         let mut stale: Vec<Place> = places;
@@ -74,24 +78,31 @@ impl World {
         Happening::Confirmed { stale }
     }
 
+    fn rewrite(&mut self, at: usize, place: &Place) {
+        self.runs[at].write_file(place);
+        self.runs[at].steady = false;
+        self.coverage.count("fault", Fault::Meddle.name());
+        self.say(|| format!("run {at}: somebody writes the file of {place}"));
+    }
+
     /// Changes a file that was evidence, or may become it.
     pub fn meddle(&mut self, at: usize) -> Result<(), Broken> {
-        let run = &mut self.runs[at];
-        let places: Vec<Place> = run.files.keys().cloned().collect();
+        let run = &self.runs[at];
+        let proved = |place: &Place| {
+            let book = run.decided.book(place);
+            let end = book.ended.filter(|_| book.evidence.is_some());
+            end.is_some_and(|end| end.standing == Standing::Verified)
+        };
+        let all: Vec<Place> = run.files.keys().cloned().collect();
+        let (worth, other): (Vec<Place>, Vec<Place>) = all.into_iter().partition(proved);
+        let worthy = !worth.is_empty() && !self.dice.one_in(4);
+        let places = if worthy { worth } else { other };
         if places.is_empty() {
             return Ok(());
         }
         let place = self.dice.pick(&places).clone();
-        run.write_file(&place);
-        run.steady = false;
-        let book = run.decided.book(&place);
-        let proved = book
-            .ended
-            .is_some_and(|end| end.standing == Standing::Verified)
-            && book.evidence.is_some();
-        self.coverage.count("fault", Fault::Meddle.name());
-        self.say(|| format!("run {at}: somebody writes the file of {place}"));
-        if proved && self.dice.one_in(3) {
+        self.rewrite(at, &place);
+        if worthy && self.dice.one_in(3) {
             return self.feed(at, i64::MIN, Happening::Stale(told(place)));
         }
         Ok(())

@@ -35,7 +35,15 @@ impl World {
         let race = self.faults.has(Fault::Race) && self.dice.one_in(4);
         let engine = self.engine(at);
         match effect {
-            Effect::Start { attempt, .. } => {
+            Effect::Start {
+                attempt,
+                correction,
+                ..
+            } => {
+                if correction.is_some() {
+                    self.coverage.count("work", "corrected");
+                }
+                let engine = self.engine(at);
                 engine.spawn(
                     Job::Work {
                         attempt,

@@ -2,6 +2,7 @@ use clap::{Args, ValueEnum};
 
 use crate::cli::{Exit, Failure, Ui};
 use crate::config::ConfigFile;
+use crate::machine::Correction;
 use crate::report::attest::Statement;
 use crate::report::follow::EventLine;
 use crate::spec;
@@ -27,6 +28,8 @@ pub enum What {
     Event,
     /// What `wf attest` signs
     Attestation,
+    /// What `WF_CORRECTION_FILE` holds
+    Correction,
 }
 
 /// Writes a schema.
@@ -43,6 +46,10 @@ pub fn text(what: What) -> String {
         What::Config => {
             spec::schema_of::<ConfigFile>("The configuration of a wf workspace", "config")
         }
+        What::Correction => spec::schema_of::<Correction>(
+            "What an attempt is told about the one before",
+            "correction",
+        ),
         What::Event => spec::schema_of::<EventLine>("An event of a wf run", "event"),
         What::Attestation => spec::schema_of::<Statement>("What a wf run proved", "attestation"),
     };

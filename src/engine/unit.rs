@@ -300,6 +300,7 @@ impl Task {
             artifacts: Vec::new(),
             standing: None,
             class: None,
+            seen: Vec::new(),
         }
     }
 

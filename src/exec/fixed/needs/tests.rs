@@ -1,7 +1,8 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use crate::exec::fixed::needs::{Need, Scene, of_argv};
+use super::{Need, Scene, of_argv};
+use crate::exec::fixed::table::MODULES;
 
 /// As a script for the shell, but for the shell itself.
 fn of_script(text: &str, scene: Scene) -> BTreeSet<Need> {
@@ -28,12 +29,11 @@ fn scene() -> Scene {
 
 /// What of a script is a script, a file, a program (by `$`), or a repository (by `git:`).
 fn told(needs: impl IntoIterator<Item = Need>) -> Vec<String> {
-    let modules = crate::exec::fixed::table::MODULES;
     let shadow = |file: &Path| {
         let is_python = file.extension().is_some_and(|end| end == "py");
         let stem = file.file_stem().unwrap().to_str().unwrap();
         let folder = file.parent().and_then(Path::file_name).unwrap_or_default();
-        is_python && (modules.contains(&stem) || modules.contains(&folder.to_str().unwrap()))
+        is_python && (MODULES.contains(&stem) || MODULES.contains(&folder.to_str().unwrap()))
     };
     let show = |need: Need| match need {
         Need::Script(path) => Some(path.display().to_string()),

@@ -6,6 +6,7 @@
 
 mod attest;
 mod bad_input;
+mod cheaters;
 mod cli;
 mod clock;
 mod converge;

@@ -28,6 +28,14 @@ pub const ATTEMPTS: &[Attempt] = &[
     )
     .only_inside(),
     Attempt::sh(
+        "read_private_settings",
+        "read settings of the system that not everybody may read",
+        r#"find /etc -type f ! -perm -004 -size +0 2>/dev/null | while read -r at; do
+  if head -c 1 "$at" >/dev/null 2>&1; then echo "got-through $at"; fi
+done"#,
+    )
+    .only_inside(),
+    Attempt::sh(
         "read_state",
         "read the state of wf",
         "cat .wf/guarded.txt .wf/state.db .wf/keepers/* .wf/runs/*/*",

@@ -50,7 +50,7 @@ done"#,
         "run_from_memory",
         "execute a program out of memory",
         r#"
-program = open("/usr/bin/touch", "rb").read()
+program = open("own", "rb").read()
 memory = call("memfd_create", b"x", 0)
 os.write(memory, program)
 if os.fork() == 0:

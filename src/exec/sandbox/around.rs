@@ -77,7 +77,7 @@ fn tools(path: &str, home: Option<&Path>) -> Vec<PathBuf> {
     let bins: Vec<PathBuf> = path
         .split(':')
         .map(PathBuf::from)
-        .filter(|folder| folder.is_absolute())
+        .filter(|folder| folder.is_absolute() && holds_programs(folder, home))
         .collect();
     let mut homes: Vec<PathBuf> = home.map(Path::to_path_buf).into_iter().collect();
     for folder in bins.iter().flat_map(|bin| bin.ancestors()) {
@@ -96,6 +96,14 @@ fn tools(path: &str, home: Option<&Path>) -> Vec<PathBuf> {
     tools.sort();
     tools.dedup();
     tools
+}
+
+/// Whether a folder may be shown because it is in the `PATH`: not if it is one in which everything
+/// lies.
+fn holds_programs(folder: &Path, home: Option<&Path>) -> bool {
+    let crowded = ["/home", "/root", "/run", "/srv", "/tmp", "/var", "/var/tmp"];
+    let holds = |other: &Path| other.starts_with(folder);
+    !crowded.iter().any(|other| holds(Path::new(other))) && !home.is_some_and(holds)
 }
 
 #[cfg(test)]
@@ -154,6 +162,17 @@ mod tests {
     }
 
     #[test]
+    fn a_path_does_not_show_what_is_more_than_programs() {
+        let home = Some(Path::new("/users/ada"));
+        let shown = tools("/:/users:/users/ada:/users/ada/bin:/tmp:/tmp/bin", home);
+        let has = |path: &str| shown.iter().any(|one| one == Path::new(path));
+        assert!(has("/users/ada/bin") && has("/tmp/bin"));
+        for path in ["/", "/users", "/users/ada", "/tmp"] {
+            assert!(!has(path), "{path}");
+        }
+    }
+
+    #[test]
     fn no_folder_of_tools_can_hold_secrets_of_others() {
         for tool in TOOLS {
             for secret in [
@@ -165,8 +184,10 @@ mod tests {
                 ".cargo",
                 ".netrc",
                 ".docker",
+                ".dotnet/corefx/cryptography/x509stores",
+                ".local/share/uv/credentials",
             ] {
-                assert!(!secret.starts_with(tool), "{tool} shows {secret}");
+                assert!(!Path::new(secret).starts_with(tool), "{tool} shows {secret}");
             }
         }
     }

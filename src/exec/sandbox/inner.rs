@@ -58,7 +58,7 @@ fn confine(order: &Order) -> Result<Vec<Guard>, String> {
     if rights::rule(entered.programs.as_deref(), &entered.writable)? {
         guards.push(Guard::Landlock);
     }
-    rights::refuse()?;
+    rights::refuse(entered.programs.is_some())?;
     guards.push(Guard::Seccomp);
     guards.sort();
     guards.dedup();

@@ -25,6 +25,7 @@ mod mount;
 mod mounts;
 mod outer;
 mod places;
+mod private;
 mod probe;
 mod programs;
 mod rights;

@@ -18,7 +18,7 @@ use super::mount::{
 use super::places::{EMPTY_FILES, EMPTY_FOLDERS};
 use super::view::{covered, visible};
 use super::words::Order;
-use super::{Guard, Layer, Sandbox, programs};
+use super::{Guard, Layer, Sandbox, private, programs};
 
 /// How much may be written if nothing is said, in bytes.
 const SCRATCH: u64 = 2 << 30;
@@ -198,6 +198,13 @@ impl<'a> View<'a> {
             let at = new(Path::new(path));
             if fs::symlink_metadata(&at).is_ok_and(|found| found.is_dir()) {
                 over(Path::new("/void"), &at).map_err(said(&nothing(path)))?;
+            }
+        }
+        // Who owns the system reads what nobody else may.
+        if rustix::process::geteuid().is_root() {
+            for (at, is_folder) in private::below(&new(Path::new("/etc"))) {
+                let nothing = if is_folder { "/void" } else { "/empty" };
+                over(Path::new(nothing), &at).map_err(said("hide secrets of the system"))?;
             }
         }
         Ok(())

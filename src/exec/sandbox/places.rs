@@ -22,7 +22,7 @@ pub(super) const SYSTEM: [&str; 12] = [
 pub(super) const FOR_NETWORK: [&str; 2] = ["/var/lib/ca-certificates", "/run/systemd/resolve"];
 
 /// Folders below the home folder that hold programs and what they need, and no secrets.
-pub(super) const TOOLS: [&str; 26] = [
+pub(super) const TOOLS: [&str; 31] = [
     ".asdf",
     ".bun",
     ".cargo/bin",
@@ -31,7 +31,11 @@ pub(super) const TOOLS: [&str; 26] = [
     ".cargo/git",
     ".cargo/registry",
     ".deno",
-    ".dotnet",
+    ".dotnet/host",
+    ".dotnet/packs",
+    ".dotnet/sdk",
+    ".dotnet/shared",
+    ".dotnet/tools",
     ".ghcup",
     ".goenv",
     ".jenv",
@@ -40,7 +44,8 @@ pub(super) const TOOLS: [&str; 26] = [
     ".local/pipx",
     ".local/share/mise",
     ".local/share/pnpm",
-    ".local/share/uv",
+    ".local/share/uv/python",
+    ".local/share/uv/tools",
     ".nix-profile",
     ".nodenv",
     ".nvm",

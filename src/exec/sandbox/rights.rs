@@ -138,6 +138,6 @@ pub(super) fn rule(programs: Option<&[PathBuf]>, writable: &[PathBuf]) -> Result
 }
 
 /// Refuses what [`seccomp`] lists.
-pub(super) fn refuse() -> Result<(), String> {
-    seccomp::apply()
+pub(super) fn refuse(only_some_programs: bool) -> Result<(), String> {
+    seccomp::apply(only_some_programs)
 }

@@ -78,14 +78,13 @@ const SPACES: [i32; 7] = [
     libc::CLONE_NEWCGROUP,
 ];
 
-/// Sockets that a namespace of networks does not confine, or that reach into the kernel.
-const SOCKETS: [i32; 6] = [
-    libc::AF_VSOCK,
-    libc::AF_PACKET,
-    libc::AF_ALG,
-    libc::AF_BLUETOOTH,
-    libc::AF_XDP,
-    libc::AF_TIPC,
+/// The only kinds of sockets there are: those that namespaces confine, and no others that would reach
+/// into the kernel.
+const SOCKETS: [i32; 4] = [
+    libc::AF_UNIX,
+    libc::AF_INET,
+    libc::AF_INET6,
+    libc::AF_NETLINK,
 ];
 
 /// `ioctl`s that type into a terminal.
@@ -97,14 +96,27 @@ const SECOND: Option<i64> = Some(0x4000_0000);
 #[cfg(not(target_arch = "x86_64"))]
 const SECOND: Option<i64> = None;
 
+/// Calls whose second number follows from another first one, which no library names.
+const ODD: [(i64, i64); 5] = [
+    (libc::SYS_ioctl, 514),
+    (libc::SYS_ptrace, 521),
+    (libc::SYS_kexec_load, 528),
+    (libc::SYS_process_vm_readv, 539),
+    (libc::SYS_process_vm_writev, 540),
+];
+
 type Rules = BTreeMap<i64, Vec<SeccompRule>>;
 
 /// Refuses them from now on, to this process and all that it starts. No rights can be gained any
-/// more either.
-pub(super) fn apply() -> Result<(), String> {
+/// more either. If only some programs may be executed, none can be made in memory.
+pub(super) fn apply(only_some: bool) -> Result<(), String> {
     let built = || -> Result<[BpfProgram; 2], seccompiler::Error> {
+        let mut rules = refused()?;
+        if only_some {
+            rules.insert(libc::SYS_memfd_create, Vec::new());
+        }
         Ok([
-            program(refused()?, libc::EPERM)?,
+            program(rules, libc::EPERM)?,
             program(unknown(), libc::ENOSYS)?,
         ])
     };
@@ -133,12 +145,16 @@ fn refused() -> Result<Rules, seccompiler::Error> {
         let bit = u64::from(space.unsigned_abs());
         with(libc::SYS_clone, 0, Len::Qword, Op::MaskedEq(bit), bit)?;
     }
-    for family in SOCKETS {
-        let family = u64::from(family.unsigned_abs());
-        with(libc::SYS_socket, 0, Len::Dword, Op::Eq, family)?;
-    }
     for request in TYPING {
         with(libc::SYS_ioctl, 1, Len::Dword, Op::Eq, request)?;
+    }
+    for call in [libc::SYS_socket, libc::SYS_socketpair] {
+        let other = |family: i32| {
+            let family = u64::from(family.unsigned_abs());
+            SeccompCondition::new(0, Len::Dword, Op::Ne, family)
+        };
+        let none: Result<_, _> = SOCKETS.into_iter().map(other).collect();
+        rules.insert(call, vec![SeccompRule::new(none?)?]);
     }
     Ok(rules)
 }
@@ -153,7 +169,12 @@ fn twice(mut rules: Rules) -> Rules {
             .iter()
             .map(|(call, rule)| (call | second, rule.clone()))
             .collect();
-        rules.extend(more);
+        let odd = ODD.iter().filter_map(|(call, number)| {
+            let rule = rules.get(call)?;
+            Some((number | second, rule.clone()))
+        });
+        let odd: Vec<_> = odd.collect();
+        rules.extend(more.into_iter().chain(odd));
     }
     rules
 }

@@ -30,9 +30,10 @@ const LAYERS: &[(&str, &str)] = &[
         "engine",
         "name digest time crash model expr graph machine verify mask store exec repeat config",
     ),
+    ("seal", "digest"),
     (
         "report",
-        "source diag name digest time model expr graph machine store engine",
+        "source diag name digest time model expr graph machine store repeat engine seal",
     ),
 ];
 
@@ -48,6 +49,8 @@ const CRATES: &[(&str, &str)] = &[
     ("jsonschema", "model"),
     ("serde_json_path", "model"),
     ("reqwest", "exec"),
+    ("ed25519_dalek", "seal"),
+    ("base64ct", "seal"),
     ("keyring", "exec"),
     ("keyring_core", "exec"),
     ("aho_corasick", "mask"),

@@ -5,6 +5,7 @@ use std::{env, fs};
 use serde_json::Value;
 use wf::config::ConfigFile;
 use wf::model::Schema;
+use wf::report::attest::Statement;
 use wf::report::follow::EventLine;
 use wf::spec;
 
@@ -20,6 +21,10 @@ fn schemas_are_up_to_date_and_are_schemas() {
         (
             "event",
             spec::schema_of::<EventLine>("An event of a wf run", "event"),
+        ),
+        (
+            "attestation",
+            spec::schema_of::<Statement>("What a wf run proved", "attestation"),
         ),
         (
             "correction",

@@ -90,6 +90,7 @@ pub enum Command {
     Logs(commands::logs::LogsArgs),
     Why(commands::why::WhyArgs),
     Verify(commands::verify::VerifyArgs),
+    Attest(commands::attest::AttestArgs),
     Graph(commands::graph::GraphArgs),
     Schema(commands::schema::SchemaArgs),
     Backup(commands::backup::BackupArgs),

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 pub enum Exit {
     /// What was asked for was done; a run succeeded.
     Ok = 0,
-    /// The run failed.
+    /// The run failed, or what is asked about does not hold.
     RunFailed = 1,
     /// The command line or the given parameters are wrong, or what they name does not exist.
     Usage = 2,
@@ -42,7 +42,7 @@ impl Exit {
     pub fn meaning(self) -> &'static str {
         match self {
             Self::Ok => "done; the run succeeded",
-            Self::RunFailed => "the run failed",
+            Self::RunFailed => "the run failed, or what was asked about does not hold",
             Self::Usage => "the command line or a parameter is wrong",
             Self::Invalid => "a spec is wrong, or uses what is not built yet",
             Self::Approval => "an approval is missing or does not hold",

@@ -67,7 +67,8 @@ fn usage(message: &str) -> Failure {
     Failure::new(Exit::Usage, message)
 }
 
-fn named(prefix: Option<&str>, reader: &Reader) -> Result<RunId, Failure> {
+/// The run whose id begins with this, or the latest one.
+pub fn named(prefix: Option<&str>, reader: &Reader) -> Result<RunId, Failure> {
     match prefix {
         Some(prefix) => Ok(reader.find_run(prefix)?),
         None => Ok(reader.last_run()?),

@@ -210,7 +210,7 @@ impl Look {
                 .run
                 .plan
                 .find(place.step.as_str())
-                .map_or(usize::MAX, |ix| ix.at()),
+                .map_or(usize::MAX, crate::model::StepIx::at),
             None => usize::MAX,
         };
         let all = rulings.into_iter().filter(|(place, _)| wanted(place));

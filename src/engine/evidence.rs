@@ -1,9 +1,10 @@
 //! What results were checked with, and whether it is still as it was.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::sync::Arc;
 
-use crate::exec::evidence::stale;
+use crate::exec::evidence::{Memo, stale};
 use crate::exec::fixed::{Fixed, Site};
 use crate::machine::{
     Artifact, Attempt, Event, Fact, FixedFile, Happening, Kept, Place, Stale, Standing,
@@ -28,6 +29,18 @@ pub(super) fn recorded<'a>(
         }
     }
     all
+}
+
+/// The results of a run whose files are not what they were when they were checked. What is gone
+/// was cleaned up, if the plan has steps for that.
+pub fn stale_now(root: &Path, plan: &Plan, events: &[(u64, Event)]) -> Vec<Stale> {
+    let (memo, gone) = (Memo::default(), !plan.has_finally());
+    let seen = recorded(events.iter().map(|(_, event)| event)).into_iter();
+    let found = seen.filter_map(|(place, seen)| {
+        let path = stale(root, &seen, &memo, gone)?;
+        Some(Stale { place, path })
+    });
+    found.collect()
 }
 
 /// What the checks of a run that begins rely on, now.

@@ -12,7 +12,7 @@ use crate::exec::evidence::Evidence;
 use crate::exec::fixed::Glimpse;
 use crate::exec::{Stop, Unable, check as probe};
 use crate::machine::{Artifact, Attempt, Happening, Item, Ruling, Verdict};
-use crate::model::{Check, Class, Object, Step};
+use crate::model::{Check, Class, Object, Step, Work};
 
 use super::dispatch::Report;
 use super::evidence::site;
@@ -36,8 +36,15 @@ pub(super) async fn check(case: Case, stop: watch::Receiver<Stop>) -> Report {
         Some(attempt) => run.left_by(attempt)?,
         None => Vec::new(),
     };
-    let (verdicts, seen) = judge(&case, &stop, &kept).await;
+    let (verdicts, mut seen) = judge(&case, &stop, &kept).await;
     if let Some(attempt) = &case.attempt {
+        if matches!(step_of(run, &attempt.place).work, Work::Uses(_)) {
+            // What the plan that it uses was checked with counts on.
+            let inside = run.evidence_of(&attempt.place).unwrap_or_default();
+            let own = |file: &Artifact| seen.iter().any(|own| own.path == file.path);
+            let more: Vec<Artifact> = inside.into_iter().filter(|file| !own(file)).collect();
+            seen.extend(more);
+        }
         run.note_evidence(&attempt.place, &seen);
     }
     run.session.hands.hold()?;

@@ -28,5 +28,6 @@ mod unit;
 
 pub use again::{Again, Criterion, Finding, Freshness, verify};
 pub use begin::{cancel, resume, run, tidy};
+pub use evidence::stale_now;
 pub use observe::{Observer, RunRef, Stream};
 pub use session::{EngineError, Finished, Ground, Request, Session};

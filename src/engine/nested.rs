@@ -10,7 +10,7 @@ use serde_json::Value;
 use tokio::sync::watch;
 
 use crate::exec::{Stop, Unable};
-use crate::machine::{Ended, Exit, Machine, Outcome};
+use crate::machine::{Ended, Exit, Machine, Outcome, Standing};
 use crate::model::{Class, Object, Step, Uses, resolve_params};
 use crate::repeat::Past;
 use crate::store::NewRun;
@@ -34,6 +34,7 @@ pub(super) fn run<'a>(
             Err(unable) => return Ok(task.ended(unable.into())),
         };
         let (dispatcher, spent) = prepare(task, uses, params)?;
+        let nested = Arc::clone(&dispatcher.run);
         let (inner, heard) = watch::channel(*stop.borrow());
         let work = dispatcher.work(heard);
         let left = step.timeout.map(|limit| limit.saturating_sub(spent));
@@ -42,7 +43,12 @@ pub(super) fn run<'a>(
         // died before it could say so.
         let finished = finished?;
         let unasked = finished.outcome == Outcome::Cancelled && *stop.borrow() == Stop::No;
-        Ok(ended(task, finished, timed_out || unasked))
+        let mut ended = ended(task, finished, timed_out || unasked);
+        if ended.standing == Some(Standing::Verified) {
+            ended.seen = nested.seen();
+        }
+        task.run.note_evidence(&task.attempt.place, &ended.seen);
+        Ok(ended)
     })
 }
 

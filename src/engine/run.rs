@@ -171,6 +171,17 @@ impl Ongoing {
         }
     }
 
+    /// The files that all its places were checked with, and that are there: what `finally` steps
+    /// cleaned up says nothing any more.
+    pub(super) fn seen(&self) -> Vec<Artifact> {
+        let files = self.files();
+        let all = files.evidence.values().flatten();
+        let there = all.filter(|file| self.session.root.join(&file.path).exists());
+        let by_path = there.map(|file| (file.path.clone(), file.clone()));
+        let by_path: BTreeMap<String, Artifact> = by_path.collect();
+        by_path.into_values().collect()
+    }
+
     /// What a place was checked with.
     pub(super) fn evidence_of(&self, place: &Place) -> Option<Vec<Artifact>> {
         self.files().evidence.get(place).cloned()

@@ -309,6 +309,7 @@ impl Task {
             artifacts: Vec::new(),
             standing: None,
             class: None,
+            seen: Vec::new(),
         }
     }
 

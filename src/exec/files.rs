@@ -139,6 +139,7 @@ fn walk(root: &Path, glob: &str, files: &mut BTreeMap<String, PathBuf>) -> Resul
         return Ok(false);
     }
     inside(root, &start)?;
+    apart(root, &start)?;
     let mut any = false;
     let walk = WalkDir::new(&start)
         .into_iter()
@@ -172,7 +173,22 @@ fn is_file(root: &Path, entry: &DirEntry) -> Result<bool, Unable> {
     if !fs::metadata(entry.path()).is_ok_and(|found: Metadata| found.is_file()) {
         return Ok(false);
     }
-    inside(root, entry.path()).map(|()| true)
+    inside(root, entry.path())?;
+    apart(root, entry.path()).map(|()| true)
+}
+
+/// Refuses a path that leads into the state: what is kept can be shown, and brought back where
+/// those can read it to whom the state is closed.
+fn apart(root: &Path, path: &Path) -> Result<(), Unable> {
+    let state = fs::canonicalize(root.join(".wf")).ok();
+    let meant = fs::canonicalize(path).ok();
+    match (meant, state) {
+        (Some(meant), Some(state)) if meant.starts_with(&state) => Err(Unable::logical(format!(
+            "`{}` leads into the state of wf",
+            path.strip_prefix(root).unwrap_or(path).display()
+        ))),
+        _ => Ok(()),
+    }
 }
 
 fn is_of_the_work(entry: &DirEntry) -> bool {

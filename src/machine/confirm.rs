@@ -2,10 +2,18 @@
 //! file has changed.
 
 use super::state::{self, Spot, State};
-use super::{Effect, Fact, Machine, Phase, Place, Stale, Standing, StepState};
+use super::{Artifact, Attempt, Effect, Fact, Machine, Phase, Place, Stale, Standing, StepState};
 use crate::model::Plan;
 
 impl Machine {
+    /// Records the files that a result was checked with, if there are any.
+    pub(super) fn take_evidence(&mut self, attempt: &Attempt, files: Vec<Artifact>) {
+        if !files.is_empty() {
+            let attempt = attempt.clone();
+            self.emit(Fact::EvidenceTaken { attempt, files });
+        }
+    }
+
     /// Ends the run; before that, asks whether the evidence of what is verified is still fresh.
     pub(super) fn conclude(&mut self) {
         if self.state.forced() || self.state.fresh().next().is_none() {

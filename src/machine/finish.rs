@@ -152,6 +152,7 @@ impl Machine {
             artifacts,
             standing,
             class: None,
+            seen: Vec::new(),
         };
         self.ended(ended);
     }

@@ -124,6 +124,9 @@ pub struct Ended {
     /// Whose fault a failure is, by what the work printed; `None`: [`Exit::class`] says it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub class: Option<Class>,
+    /// The files that the results inside of a nested run were checked with, if it is verified.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub seen: Vec<Artifact>,
 }
 
 /// How a piece of work ended.

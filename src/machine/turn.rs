@@ -201,6 +201,7 @@ impl Machine {
         if !success {
             return self.failed(spot, ended.attempt.attempt, &exit, class);
         }
+        self.take_evidence(&ended.attempt, ended.seen);
         if step.verify.is_empty() {
             let standing = scope::unchecked_standing(ended.standing);
             self.finish(spot, Final::good(standing));
@@ -243,12 +244,7 @@ impl Machine {
         };
         let refuted = verdicts.iter().find(|verdict| !verdict.passed());
         let refuted = refuted.map(|verdict| (refutation(verdict), verdict.class));
-        if !seen.is_empty() {
-            self.emit(Fact::EvidenceTaken {
-                attempt: attempt.clone(),
-                files: seen,
-            });
-        }
+        self.take_evidence(attempt, seen);
         for verdict in verdicts {
             let attempt = Some(attempt.clone());
             self.emit(Fact::CriterionJudged { attempt, verdict });

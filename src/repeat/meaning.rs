@@ -66,6 +66,11 @@ fn without(meaning: &Value, pointer: &str) -> Value {
     meaning
 }
 
+/// What a step says, as far as it bears on its result: the same for texts that mean the same.
+pub fn definition(plan: &Plan, step: &Step) -> Value {
+    meaning(plan, step)
+}
+
 /// Everything of a step that bears on its result, without the places where it is written.
 fn meaning(plan: &Plan, step: &Step) -> Value {
     let needs = step.depends_on.iter().map(|ix| plan.step(*ix).id.as_str());

@@ -19,5 +19,6 @@ mod tests;
 
 pub use choice::Choice;
 pub use fate::{Again, Fate, Reason};
+pub use meaning::definition;
 pub use past::{Ask, Past};
 pub use rows::{items, nested_run};

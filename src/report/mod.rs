@@ -9,9 +9,11 @@
 //! - [`record`]: a run as the store remembers it.
 //! - [`mistakes`]: diagnostics as text, JSON, SARIF and annotations.
 //! - [`draw`]: a plan as a picture.
+//! - [`attest`]: what a run proved, as a statement for others.
 //!
 //! **Invariant:** nothing here opens a file, reads a clock or knows the command line.
 
+pub mod attest;
 pub mod draw;
 pub mod follow;
 mod forecast;

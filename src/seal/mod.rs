@@ -1,6 +1,6 @@
 //! Seals: what is said is signed, so that others can check who said it and that nobody changed it.
 //!
-//! A statement is written as [`canonical`] JSON and put into an [`Envelope`] (DSSE), signed with
+//! A statement is written as [canonical](canonical()) JSON and put into an [`Envelope`] (DSSE), signed with
 //! Ed25519 by a [`Signer`]; a [`PublicKey`] opens it. Pure: files are read and written elsewhere.
 //!
 //! **Invariant:** a private key is never shown and never written.

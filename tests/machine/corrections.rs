@@ -169,6 +169,7 @@ fn what_the_work_printed_may_say_whose_fault_it_was() {
         artifacts: Vec::new(),
         standing: None,
         class: Some(Class::Environmental),
+        seen: Vec::new(),
     }));
     let class = run.events.iter().find_map(|event| match &event.fact {
         Fact::AttemptEnded { class, .. } => Some(*class),

@@ -281,6 +281,7 @@ fn a_nested_run_verifies_no_step_whose_own_checks_did_not_run() {
         artifacts: Vec::new(),
         standing,
         class: None,
+        seen: Vec::new(),
     }));
     let believed = killed.events.iter().find_map(|event| match &event.fact {
         Fact::StepEnded { standing, .. } => Some(*standing),

@@ -213,6 +213,7 @@ impl Play {
             artifacts: Vec::new(),
             standing: None,
             class: None,
+            seen: Vec::new(),
         })
     }
 

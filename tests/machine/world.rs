@@ -331,6 +331,7 @@ pub fn ended(attempt: Attempt, exit: Exit) -> Happening {
         artifacts: Vec::new(),
         standing: None,
         class: None,
+        seen: Vec::new(),
     })
 }
 

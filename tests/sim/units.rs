@@ -291,5 +291,6 @@ fn ended(attempt: Attempt, fate: Fate) -> Happening {
         artifacts: Vec::new(),
         standing,
         class: None,
+        seen: Vec::new(),
     })
 }

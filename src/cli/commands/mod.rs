@@ -3,6 +3,7 @@
 //! The comments on what a command takes are its help. **Invariant:** a command returns how it
 //! went; only `start` turns that into an exit code and a message.
 
+pub mod attest;
 pub mod backup;
 pub mod cancel;
 pub mod check;

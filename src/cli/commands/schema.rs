@@ -3,6 +3,7 @@ use clap::{Args, ValueEnum};
 use crate::cli::{Exit, Failure, Ui};
 use crate::config::ConfigFile;
 use crate::machine::Correction;
+use crate::report::attest::Statement;
 use crate::report::follow::EventLine;
 use crate::spec;
 
@@ -25,6 +26,8 @@ pub enum What {
     Config,
     /// A line of `wf run --json`
     Event,
+    /// What `wf attest` signs
+    Attestation,
     /// What `WF_CORRECTION_FILE` holds
     Correction,
 }
@@ -48,6 +51,7 @@ pub fn text(what: What) -> String {
             "correction",
         ),
         What::Event => spec::schema_of::<EventLine>("An event of a wf run", "event"),
+        What::Attestation => spec::schema_of::<Statement>("What a wf run proved", "attestation"),
     };
     serde_json::to_string_pretty(&schema).unwrap_or_default() + "\n"
 }

@@ -182,3 +182,27 @@ fn what_was_kept_comes_back() {
     files[0].path = "../forged".into();
     assert!(restore(&target, &files, &mut fetch).is_err());
 }
+
+#[test]
+fn links_do_not_lead_into_the_state() {
+    let dir = workspace();
+    let root = dir.path().join("root");
+    fs::create_dir_all(root.join(".wf/runs")).unwrap();
+    fs::write(root.join(".wf/runs/log"), "").unwrap();
+    std::os::unix::fs::symlink("../.wf/runs/log", root.join("out/file")).unwrap();
+    std::os::unix::fs::symlink("../.wf", root.join("out/folder")).unwrap();
+    for glob in [
+        "out/file",
+        "out/*",
+        "out/folder",
+        "out/folder/runs/*",
+        ".wf/runs/log",
+    ] {
+        let refused = matching(&root, &[glob.to_owned()]).unwrap_err();
+        assert!(
+            refused.why.ends_with("leads into the state of wf"),
+            "{glob}: {}",
+            refused.why
+        );
+    }
+}

@@ -1,7 +1,7 @@
 //! Fixed files: what checks rely on, as it was when their run began.
 //!
-//! The text of a check says which files it executes ([`needs`], pure); [`look`] finds them and
-//! takes their digests; [`Fixed`] compares what is there with what was recorded.
+//! The text of a check says which files it executes (`needs`, pure); they are found, and their
+//! digests taken (`look`); [`Fixed`] compares what is there with what was recorded.
 //!
 //! **Invariant:** what a check relies on is found by the same function before and after, so the
 //! two lists differ only if files do.

@@ -233,3 +233,6 @@ pub(super) fn tidy(path: &Path) -> PathBuf {
     }
     tidy
 }
+
+#[cfg(test)]
+mod tests;

@@ -3,11 +3,14 @@
 use std::ffi::CString;
 use std::fs;
 use std::io;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd as _, OwnedFd};
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{Mode, OFlags, ResolveFlags};
-use rustix::mount::{MountFlags, MountPropagationFlags};
+use rustix::mount::{MountFlags, MountPropagationFlags, UnmountFlags};
+
+use super::places::DEVICES;
 
 /// Where the old root is while a view is built.
 pub(super) const OLD: &str = "/old";
@@ -39,7 +42,7 @@ pub(super) fn aside() -> io::Result<()> {
     for file in ["empty", "stage-file"] {
         fs::write(base.join(file), "")?;
     }
-    rustix::process::pivot_root(base, &base.join("old"))?;
+    rustix::process::pivot_root(base, base.join("old"))?;
     Ok(rustix::process::chdir("/")?)
 }
 
@@ -158,18 +161,103 @@ pub(super) fn unescaped(text: &str) -> String {
         let code = part
             .get(..3)
             .and_then(|digits| u8::from_str_radix(digits, 8).ok());
-        match code {
-            Some(code) => {
-                plain.push(char::from(code));
-                plain.push_str(&part[3..]);
-            }
-            None => {
-                plain.push('\\');
-                plain.push_str(part);
-            }
+        if let Some(code) = code {
+            plain.push(char::from(code));
+            plain.push_str(&part[3..]);
+        } else {
+            plain.push('\\');
+            plain.push_str(part);
         }
     }
     plain
+}
+
+pub(super) fn devices() -> io::Result<()> {
+    let dev = new(Path::new("/dev"));
+    for device in DEVICES {
+        let at = dev.join(device);
+        fs::write(&at, "")?;
+        let from = Path::new(OLD).join("dev").join(device);
+        if rustix::mount::mount_bind(&from, &at).is_err() {
+            fs::remove_file(&at)?;
+        }
+    }
+    for (name, to) in [
+        ("fd", "/proc/self/fd"),
+        ("stdin", "fd/0"),
+        ("stdout", "fd/1"),
+        ("stderr", "fd/2"),
+        ("ptmx", "pts/ptmx"),
+    ] {
+        std::os::unix::fs::symlink(to, dev.join(name))?;
+    }
+    fs::create_dir(dev.join("pts"))?;
+    let terminals = c"newinstance,ptmxmode=0666,mode=620";
+    let flags = MountFlags::NOSUID | MountFlags::NOEXEC;
+    let _ = rustix::mount::mount("devpts", dev.join("pts"), "devpts", flags, terminals);
+    Ok(())
+}
+
+/// A folder that may be written and is thrown away.
+pub(super) fn scratch(name: &str, at: &Path) -> io::Result<()> {
+    let from = Path::new("/scratch").join(name);
+    fs::create_dir(&from)?;
+    let mode = if name == "home" { 0o700 } else { 0o1777 };
+    fs::set_permissions(&from, fs::Permissions::from_mode(mode))?;
+    fs::create_dir_all(new(at))?;
+    rustix::mount::mount_bind(&from, new(at))?;
+    remount(&new(at), Access::Write, false)
+}
+
+/// A path that leads to what is open, whatever its name means by now.
+pub(super) fn by_descriptor(open: &OwnedFd) -> PathBuf {
+    PathBuf::from(format!("{OLD}/proc/self/fd/{}", open.as_raw_fd()))
+}
+
+/// The workspace below a layer that takes all that is written.
+pub(super) fn overlay(root: &OwnedFd, place: &Path) -> io::Result<()> {
+    let at = new(place);
+    fs::create_dir_all(&at)?;
+    rustix::mount::mount_bind_recursive(by_descriptor(root), "/low")?;
+    let mode = fs::metadata("/low")?.mode();
+    for folder in ["/scratch/up", "/scratch/work"] {
+        fs::create_dir(folder)?;
+    }
+    fs::set_permissions("/scratch/up", fs::Permissions::from_mode(mode & 0o777))?;
+    let layers = c"lowerdir=/low,upperdir=/scratch/up,workdir=/scratch/work,userxattr";
+    rustix::mount::mount("overlay", &at, "overlay", PLAIN, layers)?;
+    // An overlay can be made where files of it cannot be, for example on another overlay.
+    let trial = at.join(".wf-scratch-trial");
+    fs::write(&trial, "")
+        .and_then(|()| fs::remove_file(&trial))
+        .or_else(|error| {
+            rustix::mount::unmount(&at, UnmountFlags::DETACH)?;
+            Err(error)
+        })
+}
+
+/// Shows something that is open at a place of the new root.
+pub(super) fn bind(source: &OwnedFd, place: &Path, access: Access) -> Result<(), String> {
+    let shown = || -> io::Result<()> {
+        let at = new(place);
+        let folder = rustix::fs::fstat(source)?.st_mode & 0o170_000 == 0o040_000;
+        if fs::symlink_metadata(&at).is_err() {
+            if folder {
+                fs::create_dir_all(&at)?;
+            } else {
+                at.parent().map_or(Ok(()), fs::create_dir_all)?;
+                fs::write(&at, "")?;
+            }
+        }
+        // It becomes what it shall be where nobody else gets, and is moved to a place that is open: a
+        // step that swaps its folders for links must not choose where it comes to lie.
+        let stage = Path::new(if folder { "/stage" } else { "/stage-file" });
+        rustix::mount::mount_bind_recursive(by_descriptor(source), stage)?;
+        remount(stage, access, true)?;
+        let target = unlinked(&open(Path::new(NEW))?, place)?;
+        Ok(rustix::mount::mount_move(stage, by_descriptor(&target))?)
+    };
+    shown().map_err(|error| format!("the sandbox cannot show {}: {error}", place.display()))
 }
 
 #[cfg(test)]

@@ -5,17 +5,17 @@
 
 use std::fs;
 use std::io;
-use std::os::fd::{AsRawFd as _, OwnedFd};
-use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
+use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{Mode, OFlags, ResolveFlags};
 use rustix::mount::{MountFlags, UnmountFlags};
 
 use super::mount::{
-    Access, NEW, OLD, PLAIN, aside, beneath, make, new, open, over, remount, tmpfs, unlinked,
+    Access, NEW, OLD, PLAIN, aside, beneath, bind, by_descriptor, devices, make, new, open, over,
+    overlay, remount, scratch, tmpfs,
 };
-use super::places::{DEVICES, EMPTY_FILES, EMPTY_FOLDERS};
+use super::places::{EMPTY_FILES, EMPTY_FOLDERS};
 use super::view::{covered, visible};
 use super::words::Order;
 use super::{Guard, Layer, Sandbox, private, programs};
@@ -59,7 +59,6 @@ pub(super) fn enter(order: &Order) -> Result<Entered, Failed> {
 pub(super) struct View<'a> {
     sandbox: &'a Sandbox,
     old: OwnedFd,
-    new: OwnedFd,
 }
 
 /// Says what was tried when something failed.
@@ -79,14 +78,13 @@ impl<'a> View<'a> {
         tmpfs(Path::new(NEW), "mode=755,size=16m").map_err(said("make a new root"))?;
         tmpfs(Path::new("/scratch"), &format!("mode=755,size={scratch}"))
             .map_err(said("make room to write"))?;
-        let new = open(Path::new(NEW)).map_err(said("open the new root"))?;
-        Ok(Self { sandbox, old, new })
+        Ok(Self { sandbox, old })
     }
 
     fn build(&self) -> Result<Vec<Guard>, Failed> {
         let mut guards = vec![Guard::Files];
         for (name, at) in [("tmp", "/tmp"), ("vartmp", "/var/tmp"), ("shm", "/dev/shm")] {
-            self.scratch(name, Path::new(at)).map_err(said(at))?;
+            scratch(name, Path::new(at)).map_err(said(at))?;
         }
         let mut shown: Vec<PathBuf> = Vec::new();
         let (system, rest): (Vec<PathBuf>, Vec<PathBuf>) =
@@ -105,19 +103,18 @@ impl<'a> View<'a> {
             && !home.starts_with(&self.sandbox.root)
         {
             let home = self.canonical(home).unwrap_or_else(|| home.clone());
-            self.scratch("home", &home)
-                .map_err(said("make an empty home"))?;
+            scratch("home", &home).map_err(said("make an empty home"))?;
         }
         self.show(rest, &mut shown)?;
         if self.workspace()? {
             guards.push(Guard::Scratch);
         }
-        self.devices().map_err(said("make the devices"))?;
+        devices().map_err(said("make the devices"))?;
         self.hide()?;
         if let Layer::Direct { files, .. } = &self.sandbox.layer {
             for file in files {
                 let (source, place) = self.find(file).map_err(said("find a file to write"))?;
-                self.bind(&source, &place, Access::Write)?;
+                bind(&source, &place, Access::Write)?;
             }
         }
         self.lock_hidden()?;
@@ -142,7 +139,7 @@ impl<'a> View<'a> {
         found.sort_by_key(|(_, place)| place.components().count());
         for (source, place) in found {
             if !covered(&place, shown) {
-                self.bind(&source, &place, Access::Read)?;
+                bind(&source, &place, Access::Read)?;
                 shown.push(place);
             }
         }
@@ -170,53 +167,17 @@ impl<'a> View<'a> {
             .map_err(said("find the workspace"))?;
         match &self.sandbox.layer {
             Layer::Scratch => {
-                if self.overlay(&root, &place).is_ok() {
+                if overlay(&root, &place).is_ok() {
                     return Ok(true);
                 }
-                self.bind(&root, &place, Access::Read)?;
+                bind(&root, &place, Access::Read)?;
                 Ok(false)
             }
             Layer::Direct { write, .. } => {
-                self.direct(&root, &place, write)?;
+                direct(&root, &place, write)?;
                 Ok(false)
             }
         }
-    }
-
-    /// The workspace below a layer that takes all that is written.
-    fn overlay(&self, root: &OwnedFd, place: &Path) -> io::Result<()> {
-        let at = new(place);
-        fs::create_dir_all(&at)?;
-        rustix::mount::mount_bind_recursive(self.by_descriptor(root), "/low")?;
-        let mode = fs::metadata("/low")?.mode();
-        for folder in ["/scratch/up", "/scratch/work"] {
-            fs::create_dir(folder)?;
-        }
-        fs::set_permissions("/scratch/up", fs::Permissions::from_mode(mode & 0o777))?;
-        let layers = c"lowerdir=/low,upperdir=/scratch/up,workdir=/scratch/work,userxattr";
-        rustix::mount::mount("overlay", &at, "overlay", PLAIN, layers)?;
-        // An overlay can be made where files of it cannot be, for example on another overlay.
-        let trial = at.join(".wf-scratch-trial");
-        fs::write(&trial, "")
-            .and_then(|()| fs::remove_file(&trial))
-            .or_else(|error| {
-                rustix::mount::unmount(&at, UnmountFlags::DETACH)?;
-                Err(error)
-            })
-    }
-
-    /// The workspace itself, as far as it may be written.
-    fn direct(&self, root: &OwnedFd, place: &Path, write: &[String]) -> Result<(), Failed> {
-        self.bind(root, place, Access::Read)?;
-        for path in write {
-            let source = beneath(root, path, OFlags::PATH)
-                .or_else(|_| make(root, path).and_then(|()| beneath(root, path, OFlags::PATH)))
-                .map_err(said(&format!("let `{path}` be written")))?;
-            let found = fs::read_link(self.by_descriptor(&source)).map_err(said("look"))?;
-            let at = found.strip_prefix(OLD).unwrap_or(&found);
-            self.bind(&source, &Path::new("/").join(at), Access::Write)?;
-        }
-        Ok(())
     }
 
     /// Folders and files that seem to be empty.
@@ -260,78 +221,12 @@ impl<'a> View<'a> {
         Ok(())
     }
 
-    fn devices(&self) -> io::Result<()> {
-        let dev = new(Path::new("/dev"));
-        for device in DEVICES {
-            let at = dev.join(device);
-            fs::write(&at, "")?;
-            let from = Path::new(OLD).join("dev").join(device);
-            if rustix::mount::mount_bind(&from, &at).is_err() {
-                fs::remove_file(&at)?;
-            }
-        }
-        for (name, to) in [
-            ("fd", "/proc/self/fd"),
-            ("stdin", "fd/0"),
-            ("stdout", "fd/1"),
-            ("stderr", "fd/2"),
-            ("ptmx", "pts/ptmx"),
-        ] {
-            std::os::unix::fs::symlink(to, dev.join(name))?;
-        }
-        fs::create_dir(dev.join("pts"))?;
-        let terminals = c"newinstance,ptmxmode=0666,mode=620";
-        let flags = MountFlags::NOSUID | MountFlags::NOEXEC;
-        let _ = rustix::mount::mount("devpts", dev.join("pts"), "devpts", flags, terminals);
-        Ok(())
-    }
-
-    /// A folder that may be written and is thrown away.
-    fn scratch(&self, name: &str, at: &Path) -> io::Result<()> {
-        let from = Path::new("/scratch").join(name);
-        fs::create_dir(&from)?;
-        let mode = if name == "home" { 0o700 } else { 0o1777 };
-        fs::set_permissions(&from, fs::Permissions::from_mode(mode))?;
-        fs::create_dir_all(new(at))?;
-        rustix::mount::mount_bind(&from, new(at))?;
-        remount(&new(at), Access::Write, false)
-    }
-
-    /// Shows something that is open at a place of the new root.
-    pub(super) fn bind(
-        &self,
-        source: &OwnedFd,
-        place: &Path,
-        access: Access,
-    ) -> Result<(), Failed> {
-        let shown = || -> io::Result<()> {
-            let at = new(place);
-            let folder = rustix::fs::fstat(source)?.st_mode & 0o170_000 == 0o040_000;
-            if fs::symlink_metadata(&at).is_err() {
-                if folder {
-                    fs::create_dir_all(&at)?;
-                } else {
-                    at.parent().map_or(Ok(()), fs::create_dir_all)?;
-                    fs::write(&at, "")?;
-                }
-            }
-            // It becomes what it shall be where nobody else gets, and is moved to a place that is
-            // open: a step that swaps its folders for links must not choose where it comes to lie.
-            let stage = Path::new(if folder { "/stage" } else { "/stage-file" });
-            rustix::mount::mount_bind_recursive(self.by_descriptor(source), stage)?;
-            remount(stage, access, true)?;
-            let target = unlinked(&self.new, place)?;
-            Ok(rustix::mount::mount_move(stage, self.by_descriptor(&target))?)
-        };
-        shown().map_err(|error| format!("the sandbox cannot show {}: {error}", place.display()))
-    }
-
     /// Opens a path of the old root, and says which path without links it means.
     pub(super) fn find(&self, path: &Path) -> io::Result<(OwnedFd, PathBuf)> {
         let flags = OFlags::PATH | OFlags::CLOEXEC;
         let resolve = ResolveFlags::IN_ROOT | ResolveFlags::NO_MAGICLINKS;
         let found = rustix::fs::openat2(&self.old, path, flags, Mode::empty(), resolve)?;
-        let place = fs::read_link(self.by_descriptor(&found))?;
+        let place = fs::read_link(by_descriptor(&found))?;
         let place = place.strip_prefix(OLD).map_err(io::Error::other)?;
         Ok((found, Path::new("/").join(place)))
     }
@@ -379,13 +274,9 @@ impl<'a> View<'a> {
         places
     }
 
-    fn by_descriptor(&self, open: &OwnedFd) -> PathBuf {
-        PathBuf::from(format!("{OLD}/proc/self/fd/{}", open.as_raw_fd()))
-    }
-
     /// Makes the new root the only one.
     fn seal(self) -> io::Result<()> {
-        drop((self.old, self.new));
+        drop(self.old);
         rustix::process::chdir(NEW)?;
         rustix::process::pivot_root(".", ".")?;
         rustix::mount::unmount(".", UnmountFlags::DETACH)?;
@@ -393,4 +284,18 @@ impl<'a> View<'a> {
         rustix::mount::mount_remount("/", PLAIN | MountFlags::RDONLY, c"")?;
         Ok(())
     }
+}
+
+/// The workspace itself, as far as it may be written.
+fn direct(root: &OwnedFd, place: &Path, write: &[String]) -> Result<(), Failed> {
+    bind(root, place, Access::Read)?;
+    for path in write {
+        let source = beneath(root, path, OFlags::PATH)
+            .or_else(|_| make(root, path).and_then(|()| beneath(root, path, OFlags::PATH)))
+            .map_err(said(&format!("let `{path}` be written")))?;
+        let found = fs::read_link(by_descriptor(&source)).map_err(said("look"))?;
+        let at = found.strip_prefix(OLD).unwrap_or(&found);
+        bind(&source, &Path::new("/").join(at), Access::Write)?;
+    }
+    Ok(())
 }

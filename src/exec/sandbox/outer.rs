@@ -80,9 +80,9 @@ fn enter(network: bool) -> Result<(), String> {
         Ok(()) => become_oneself(user.as_raw(), group.as_raw())
             .map_err(|error| format!("cannot name its user in a namespace of its own: {error}"))?,
         Err(_) if may_all() => {
-            nix::sched::unshare(spaces).map_err(|error| refused(error.into()))?
+            nix::sched::unshare(spaces).map_err(|error| refused(&error.into()))?;
         }
-        Err(error) => return Err(refused(error.into())),
+        Err(error) => return Err(refused(&error.into())),
     }
     keep_capabilities()
         .map_err(|error| format!("cannot keep its capabilities for a moment: {error}"))
@@ -94,7 +94,7 @@ fn may_all() -> bool {
 }
 
 /// The system's refusal, and what to do about it.
-fn refused(error: io::Error) -> String {
+fn refused(error: &io::Error) -> String {
     let cause = match std::fs::read_to_string("/proc/sys/user/max_user_namespaces") {
         Ok(most) if most.trim() == "0" => {
             "namespaces of users are switched off (sysctl user.max_user_namespaces=0)".to_owned()

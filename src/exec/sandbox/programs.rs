@@ -8,7 +8,7 @@ use std::fs;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
-use super::mount::{Access, new, remount, tmpfs};
+use super::mount::{Access, bind, new, remount, tmpfs};
 use super::mounts::{Failed, View, said};
 use super::places::BINS;
 
@@ -49,7 +49,7 @@ pub(super) fn only(
     }
     view.make_inert()?;
     for program in &programs {
-        view.bind(&program.file, &program.place, Access::Read)?;
+        bind(&program.file, &program.place, Access::Read)?;
         if program.name != program.place {
             view.link(&program.name, &program.place);
         }

@@ -43,6 +43,13 @@ const EXAMPLES: &[Example] = &[
         more: broken,
     },
     Example {
+        spec: "cheaters/cheaters.md",
+        code: 0,
+        end: "succeeded · 4",
+        outputs: |outputs| *outputs == json!({}),
+        more: crate::cheaters::none_is_believed,
+    },
+    Example {
         spec: "correction/plan.md",
         code: 0,
         end: "succeeded · 1 verified · ",
@@ -166,7 +173,7 @@ mod each {
         };
     }
 
-    tests!(archive backup broken correction nightly orphan packages release service variants);
+    tests!(archive backup broken cheaters correction nightly orphan packages release service variants);
 }
 
 #[test]

@@ -6,11 +6,13 @@
 
 mod attest;
 mod bad_input;
+mod cheaters;
 mod cli;
 mod clock;
 mod converge;
 mod crash;
 mod docs;
+mod escapes;
 mod examples;
 mod faults;
 mod hostile;

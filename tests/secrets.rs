@@ -22,8 +22,11 @@ steps:
       printf 'x%s' "$TOKEN" | base64
       printf '%s' "$TOKEN" | od -An -tx1 | tr -d ' \n'
       printf '%s' "$TOKEN" | cut -c1-5 | tr -d '\n'; sleep 0.1; printf '%s' "$TOKEN" | cut -c6-
+      printf '%s' "${WF_CORRECTION:-}" > told.json
+    retry: {max: 1}
     verify:
       - {name: shows, run: "cat leaked.txt; false"}
+      - {name: says, run: cat leaked.txt, expect: {equals: nothing}}
   - id: claim
     env: {TOKEN: "{{ secrets.TOKEN }}"}
     run: echo "told=$TOKEN" >> "$WF_OUTPUT"
@@ -54,6 +57,10 @@ fn no_form_of_a_secret_is_kept_or_shown() {
     for (path, _) in files(&sandbox.at(".wf")) {
         seen.extend(std::fs::read(path).unwrap());
     }
+    let told = sandbox.read("told.json");
+    assert!(told.contains("found `***`"), "{told}");
+    assert!(told.contains(r#""evidence":"***"#), "{told}");
+    seen.extend(told.into_bytes());
     let hex: String = SECRET.bytes().map(|byte| format!("{byte:02x}")).collect();
     for form in [
         SECRET,

@@ -10,6 +10,7 @@ use super::{Exit, Failure, Ui, keep, load_record, normal, relative};
 use crate::config;
 use crate::engine::{EngineError, Finished, Ground, Observer, Session};
 use crate::exec::log;
+use crate::exec::sandbox::Around;
 use crate::machine::{Attempt, Outcome};
 use crate::name::RunId;
 use crate::report::follow::{Actions, JsonLines, Live, Plain, Screen, Several, Volume};
@@ -58,8 +59,22 @@ pub fn followed(
         pass: ready.config.env_pass.clone(),
         log_limit: ready.config.logs.max_bytes,
         hands,
+        around: around(ui, ready),
         observer,
     }))
+}
+
+fn around(ui: &Ui, ready: &Ready) -> Option<Arc<Around>> {
+    let (config, workspace) = (&ready.config.sandbox, &ready.workspace);
+    let around = || {
+        Around::new(
+            &workspace.root,
+            &workspace.state,
+            &ui.env.host(),
+            &config.read,
+        )
+    };
+    config.on.then(|| Arc::new(around()))
 }
 
 fn durability(ready: &Ready) -> Durability {

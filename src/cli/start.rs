@@ -6,12 +6,13 @@ use clap::Parser;
 use super::args::{Cli, Command};
 use super::failure::REPORT;
 use super::{Env, Exit, Failure, Ui, commands, keep};
+use crate::exec::sandbox;
 
 /// Does what a command line asks for; this is the whole program.
 pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     own_up();
     let args: Vec<OsString> = args.into_iter().collect();
-    if let Some(ended) = keep::keeper(&args) {
+    if let Some(ended) = sandbox::stage(&args).or_else(|| keep::keeper(&args)) {
         return ended;
     }
     let cli = match Cli::try_parse_from(args) {

@@ -150,6 +150,7 @@ impl Case {
             mask: self.run.mask().await,
             clock: Arc::clone(&session.clock),
             grace: self.run.plan.parts().policy.grace,
+            around: session.around.clone(),
             params: self.run.params.clone(),
         }
     }

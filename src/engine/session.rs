@@ -2,6 +2,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
 use crate::exec::evidence::Memo;
+use crate::exec::sandbox::Around;
 use crate::exec::secret::Everybodys;
 use crate::exec::{Hands, Host, http};
 use crate::machine::{OtherLogic, Outcome, Stale, Standing, Tally};
@@ -30,6 +31,8 @@ pub struct Session {
     pub log_limit: u64,
     /// Who starts processes.
     pub hands: Hands,
+    /// What confines checks, and steps that ask for it; `None`: nothing.
+    pub around: Option<Arc<Around>>,
     /// Follows the runs.
     pub observer: Mutex<Box<dyn Observer + Send>>,
     pub(super) client: http::Client,
@@ -54,6 +57,8 @@ pub struct Ground {
     pub log_limit: u64,
     /// Who starts processes.
     pub hands: Hands,
+    /// What confines checks, and steps that ask for it; `None`: nothing.
+    pub around: Option<Arc<Around>>,
     /// Follows the runs.
     pub observer: Box<dyn Observer + Send>,
 }
@@ -141,6 +146,7 @@ impl Session {
             pass: ground.pass,
             log_limit: ground.log_limit,
             hands: ground.hands,
+            around: ground.around,
             observer: Mutex::new(ground.observer),
         })
     }

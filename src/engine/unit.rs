@@ -224,12 +224,20 @@ impl Task {
             }
             _ => Vec::new(),
         };
+        let around = run.session.around.as_ref();
+        let sandbox = around.and_then(|around| around.of_step(step, &output));
         Ok(attempt::Job {
-            command: Command { argv, env, cwd },
+            command: Command {
+                argv,
+                env,
+                cwd,
+                sandbox,
+            },
             timeout: step.timeout,
             grace: run.plan.parts().policy.grace,
             log,
             limit: run.session.log_limit,
+            most: step.limits.output,
             output,
             secrets: run.secrets.known().await,
         })
@@ -239,6 +247,7 @@ impl Task {
         Parts {
             host: &self.run.session.host,
             pass: &self.run.session.pass,
+            allow: self.run.session.around.as_ref().and(step.allow.as_ref()),
             plan: &self.run.plan.parts().env,
             step: &step.env,
             params: &self.run.params,

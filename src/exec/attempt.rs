@@ -32,6 +32,8 @@ pub struct Job {
     pub log: PathBuf,
     /// How much of it is kept, in bytes.
     pub limit: u64,
+    /// How much it may print before it is killed, in bytes; `None`: as much as it likes.
+    pub most: Option<u64>,
     /// The file that `WF_OUTPUT` names. Its folder exists; the file is removed after reading.
     pub output: PathBuf,
     /// What must not be kept or shown.
@@ -104,16 +106,23 @@ pub async fn run(job: Job, ties: Ties) -> Gone {
     let limits = Limits {
         timeout: job.timeout,
         grace: job.grace,
+        output: job.most,
     };
     // What an attempt left here that was interrupted is not this one's.
     let _ = std::fs::remove_file(&job.output);
+    if job.command.sandbox.is_some() {
+        // In a sandbox a file can only be shown if it is there.
+        let _ = File::create_new(&job.output);
+    }
     let exit = if *ties.stop.borrow() == Stop::No {
         match process::spawn(&job.command, &ties.mark) {
             Ok(process) => {
                 if let Some(tell) = ties.on_start {
                     tell(process.id(), process.start());
                 }
-                supervise(process, limits, ties.stop, &mut writer).await
+                supervise(process, limits, ties.stop, &mut writer)
+                    .await
+                    .exit
             }
             Err(unable) => unable.into(),
         }

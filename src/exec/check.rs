@@ -9,6 +9,7 @@ use tokio::sync::watch;
 use super::beneath::{Beneath, Missed};
 use super::probe::Probed;
 use super::process::Command;
+use super::sandbox::Around;
 use super::{Env, Hands, Host, Stop, Unable, environment, shell};
 use crate::expr::{EvalError, Scope, Template};
 use crate::machine::{Ruling, Verdict};
@@ -20,6 +21,9 @@ use crate::verify::{FileFound, Found, Judgement, judge};
 
 /// How much of a probe's output is kept for judging, in bytes.
 const HEAD: usize = 1024 * 1024;
+
+/// How much a probe may print if nothing is said, in bytes.
+const OUTPUT: u64 = 1 << 30;
 
 /// Where checks run.
 #[derive(Clone)]
@@ -38,6 +42,8 @@ pub struct Ground {
     pub grace: Duration,
     /// The plan's resolved parameters.
     pub params: Object,
+    /// What confines them; `None`: nothing.
+    pub around: Option<Arc<Around>>,
 }
 
 /// A check with its templates rendered, ready to run.
@@ -47,6 +53,8 @@ pub struct Trial {
     expect: Expect,
     classify: Vec<ClassRule>,
     timeout: Duration,
+    /// How much the probe may print, in bytes.
+    output: u64,
     ground: Ground,
     /// What is run, if anything; or why it cannot be.
     command: Result<Option<Command>, Unable>,
@@ -61,6 +69,7 @@ impl Trial {
             expect: check.expect.clone(),
             classify: check.classify.clone(),
             timeout: check.timeout,
+            output: check.limits.output.unwrap_or(OUTPUT),
             ground: ground.clone(),
             command: command(check, ground, scope),
         }
@@ -77,6 +86,7 @@ impl Trial {
                     timeout: self.timeout,
                     grace: self.ground.grace,
                     keep: HEAD,
+                    output: Some(self.output),
                 };
                 Some(self.ground.hands.probe(probe, stop).await)
             }
@@ -101,7 +111,11 @@ impl Trial {
         let took = self.ground.clock.now().since(began).as_millis();
         let millis = u64::try_from(took).unwrap_or(u64::MAX);
         let rule = |found: &Found<'_>| judge(&self.expect, found, &self.classify);
-        discreet(rule, &found, &self.ground.mask).verdict(self.name, self.mode, millis)
+        let judged = discreet(rule, &found, &self.ground.mask);
+        Verdict {
+            guards: probed.map(|probed| probed.guards.unwrap_or_default()),
+            ..judged.verdict(self.name, self.mode, millis)
+        }
     }
 }
 
@@ -124,6 +138,7 @@ fn command(check: &Check, ground: &Ground, scope: &dyn Scope) -> Result<Option<C
         argv: Vec::new(),
         env,
         cwd,
+        sandbox: ground.around.as_ref().map(|around| around.of_check(check)),
     };
     command.argv = match probe {
         Probe::Run(script) => shell::argv(script, command.path(), &command.cwd),

@@ -87,7 +87,7 @@ fn enter(group: &Path) -> io::Result<()> {
 
 /// The group of a process in the hierarchy of a controller, as `/proc/self/cgroup` tells it:
 /// `number:controllers:path`.
-fn membership<'a>(memberships: &'a str, controller: &str) -> Option<&'a str> {
+pub(super) fn membership<'a>(memberships: &'a str, controller: &str) -> Option<&'a str> {
     memberships.lines().find_map(|line| {
         let mut fields = line.splitn(3, ':').skip(1);
         let controllers = fields.next()?;

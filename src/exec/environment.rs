@@ -13,7 +13,7 @@ use super::{Env, Host};
 use crate::digest::Digest;
 use crate::expr::{EvalError, Ref, Scope, StatusTest};
 use crate::machine::{Attempt, Item};
-use crate::model::{EnvVar, Fan, Object};
+use crate::model::{Allow, EnvVar, Fan, Object};
 use crate::name::RunId;
 
 /// What every step may see of the engine's own environment; `LC_*` besides.
@@ -34,6 +34,8 @@ pub struct Parts<'a> {
     pub host: &'a Host,
     /// Globs of further names that a step may see of it.
     pub pass: &'a [String],
+    /// What it may reach, if it runs in a sandbox: then it sees no further names but those.
+    pub allow: Option<&'a Allow>,
     /// The plan's variables.
     pub plan: &'a [EnvVar],
     /// The step's variables.
@@ -58,7 +60,10 @@ pub struct Parts<'a> {
 
 /// The environment of a step.
 pub fn of_step(parts: &Parts<'_>, scope: &dyn Scope) -> Result<Env, EvalError> {
-    let mut env = passed(parts.host, parts.pass);
+    let mut env = match parts.allow {
+        None => passed(parts.host, parts.pass),
+        Some(allow) => allowed(parts.host, allow),
+    };
     for (name, value) in declared(parts.plan, parts.step, scope)? {
         env.insert(name, value);
     }
@@ -80,6 +85,19 @@ pub fn passed(host: &Host, pass: &[String]) -> Host {
         })
         .map(|(name, value)| (name.clone(), value.clone()))
         .collect()
+}
+
+/// The part of the engine's own environment that a step in a sandbox sees. Where temporary files
+/// go outside means nothing inside.
+fn allowed(host: &Host, allow: &Allow) -> Host {
+    let mut env = passed(host, &[]);
+    env.remove("TMPDIR");
+    for name in &allow.env {
+        if let Some(value) = host.get(name) {
+            env.insert(name.clone(), value.clone());
+        }
+    }
+    env
 }
 
 /// The variables that a plan and a step declare, rendered, each name once.

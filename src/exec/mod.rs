@@ -29,6 +29,7 @@ pub mod log;
 pub mod outputs;
 pub mod probe;
 pub mod process;
+pub mod sandbox;
 pub mod secret;
 pub mod shell;
 pub mod supervise;

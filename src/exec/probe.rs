@@ -7,7 +7,8 @@ use tokio::sync::watch;
 
 use super::head::Head;
 use super::process::{self, Command};
-use super::supervise::{Limits, supervise};
+use super::sandbox::Guard;
+use super::supervise::{End, Limits, supervise};
 use super::{Ends, Stop};
 use crate::machine::Exit;
 
@@ -22,6 +23,8 @@ pub struct Probe {
     pub grace: Duration,
     /// How much of either output is kept, in bytes.
     pub keep: usize,
+    /// How much it may print before it is killed, in bytes.
+    pub output: Option<u64>,
 }
 
 /// How a probe ended, and what it printed.
@@ -35,6 +38,8 @@ pub struct Probed {
     pub err: Vec<u8>,
     /// Whether its standard output went on.
     pub truncated: bool,
+    /// What its sandbox enforced; `None`: it had none.
+    pub guards: Option<Vec<Guard>>,
     /// The end of both.
     pub ends: Ends,
 }
@@ -47,6 +52,7 @@ impl Probed {
             out: Vec::new(),
             err: Vec::new(),
             truncated: false,
+            guards: None,
             ends: Ends::default(),
         }
     }
@@ -57,14 +63,16 @@ pub async fn run(probe: Probe, mark: &str, stop: watch::Receiver<Stop>) -> Probe
     let limits = Limits {
         timeout: Some(probe.timeout),
         grace: probe.grace,
+        output: probe.output,
     };
     let mut head = Head::new(probe.keep);
-    let exit = match process::spawn(&probe.command, mark) {
+    let end = match process::spawn(&probe.command, mark) {
         Ok(process) => supervise(process, limits, stop, &mut head).await,
-        Err(unable) => unable.into(),
+        Err(unable) => End::without(unable),
     };
     Probed {
-        exit,
+        exit: end.exit,
+        guards: end.guards,
         out: head.out,
         err: head.err,
         truncated: head.truncated,

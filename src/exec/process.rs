@@ -17,6 +17,7 @@ use serde::{Deserialize, Serialize};
 use tokio::io::unix::AsyncFd;
 use tokio::net::unix::pipe;
 
+use super::sandbox::{self, Confined, Report, Sandbox};
 use super::spawn::{self, Image, Started};
 use super::tree::{self, Root};
 use super::{Env, Unable};
@@ -37,6 +38,9 @@ pub struct Command {
     pub env: Env,
     /// Where it runs; absolute.
     pub cwd: PathBuf,
+    /// What confines it; `None`: nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sandbox: Option<Sandbox>,
 }
 
 /// A process that was started. If it is dropped before it was seen to end, everything that it
@@ -53,6 +57,7 @@ pub struct Process {
     ends: AsyncFd<OwnedFd>,
     status: Option<ExitStatus>,
     ended: bool,
+    confined: Option<Confined>,
 }
 
 impl Command {
@@ -66,19 +71,15 @@ impl Command {
 /// Starts a process: nothing to read, both outputs piped, no variable inherited. Everything that
 /// it starts in turn bears `mark`.
 pub fn spawn(command: &Command, mark: &str) -> Result<Process, Unable> {
-    let Some(name) = command.argv.first() else {
-        return Err(Unable::logical("there is no program to execute"));
-    };
-    let program = find(name, command.path(), &command.cwd)?;
     let cwd: PathBuf = command.cwd.components().collect();
     let env = variables(command, &cwd, mark);
-    let image = Image {
-        program: called(name, &program),
-        argv: &command.argv,
-        env: &env,
-        cwd: &cwd,
+    let (started, confined) = match &command.sandbox {
+        Some(asked) => {
+            let (started, confined) = sandbox::start(command, asked, env, mark)?;
+            (started, Some(confined))
+        }
+        None => (open(command, &cwd, &env)?, None),
     };
-    let started = spawned(&image).map_err(|error| refused(&error, command, &program))?;
     let ends = rustix::process::pidfd_open(started.pid, PidfdFlags::NONBLOCK);
     let ends = ends.map_err(io::Error::from).and_then(watched);
     let ends = ends.map_err(|error| unusable(&error))?;
@@ -92,10 +93,32 @@ pub fn spawn(command: &Command, mark: &str) -> Result<Process, Unable> {
         ends,
         status: None,
         ended: false,
+        confined,
     };
     process.out = Some(pipe(started.out)?);
     process.err = Some(pipe(started.err)?);
     Ok(process)
+}
+
+/// Starts a process that nothing confines.
+fn open(command: &Command, cwd: &Path, env: &[String]) -> Result<Started, Unable> {
+    let (called, program) = program(command, command.path())?;
+    let image = Image {
+        program: &called,
+        argv: &command.argv,
+        env,
+        cwd,
+    };
+    spawned(image).map_err(|error| refused(&error, command, &program))
+}
+
+/// What the system is told to execute, and the file that this means.
+pub(super) fn program(command: &Command, path: Option<&str>) -> Result<(PathBuf, PathBuf), Unable> {
+    let Some(name) = command.argv.first() else {
+        return Err(Unable::logical("there is no program to execute"));
+    };
+    let program = find(name, path, &command.cwd)?;
+    Ok((called(name, &program).to_path_buf(), program))
 }
 
 /// The whole environment, each name once: of two values the later counts, and only the mark
@@ -118,16 +141,16 @@ fn variables(command: &Command, cwd: &Path, mark: &str) -> Vec<String> {
 
 /// Starts a process. A file that was just written may still be open in a process that is about
 /// to execute something else, so a busy one is given a moment.
-fn spawned(image: &Image<'_>) -> io::Result<Started> {
+fn spawned(image: Image<'_>) -> io::Result<Started> {
     for _ in 0..3 {
-        match spawn::spawn(image) {
+        match spawn::spawn(image, &[]) {
             Err(error) if error.kind() == io::ErrorKind::ExecutableFileBusy => {
                 std::thread::sleep(BUSY);
             }
             spawned => return spawned,
         }
     }
-    spawn::spawn(image)
+    spawn::spawn(image, &[])
 }
 
 #[expect(
@@ -225,6 +248,11 @@ impl Process {
         !self.root.is_gone()
     }
 
+    /// What was heard of its sandbox, if it has one.
+    pub(super) fn report(&mut self) -> Option<Report> {
+        self.confined.as_mut().map(Confined::report)
+    }
+
     /// Nothing of it needs to be killed any more.
     pub(super) fn set_ended(&mut self) {
         self.ended = true;
@@ -241,7 +269,7 @@ impl Drop for Process {
 }
 
 /// Says why a program could not be started.
-fn refused(error: &io::Error, command: &Command, program: &Path) -> Unable {
+pub(super) fn refused(error: &io::Error, command: &Command, program: &Path) -> Unable {
     let shown = program.display();
     let cwd = command.cwd.display();
     if !command.cwd.is_dir() {

@@ -206,11 +206,13 @@ impl Secrets {
             argv: argv.to_vec(),
             env: (*self.host).clone().into_iter().collect(),
             cwd: self.root.clone(),
+            sandbox: None,
         };
         let probe = Probe {
             command,
             timeout: PATIENCE,
             grace: Duration::from_secs(1),
+            output: None,
             keep: LONGEST + 1,
         };
         let (_told, stop) = watch::channel(Stop::No);

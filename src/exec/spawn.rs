@@ -1,8 +1,8 @@
-//! The one call that starts a process: a session of its own, both outputs piped, nothing to read.
+//! The calls that start a process.
 
 use std::ffi::CString;
 use std::io;
-use std::os::fd::{AsRawFd as _, OwnedFd};
+use std::os::fd::{AsFd as _, AsRawFd as _, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
@@ -16,10 +16,14 @@ use rustix::process::Pid;
 /// `POSIX_SPAWN_SETSID`, of which `nix` has no name: the same in every C library of Linux.
 const SETSID: i32 = 0x80;
 
+/// This program, whatever became of its file since it was started.
+pub(super) const SELF: &str = "/proc/self/exe";
+
 /// Held while the current folder is that of a process that is being started.
 static FOLDER: Mutex<()> = Mutex::new(());
 
 /// What is started.
+#[derive(Clone, Copy)]
 pub(super) struct Image<'a> {
     /// The file.
     pub(super) program: &'a Path,
@@ -38,35 +42,89 @@ pub(super) struct Started {
     pub(super) err: OwnedFd,
 }
 
+/// Starts a process in a session of its own, both outputs piped. It gets these descriptors under
+/// these numbers; as standard input, if none is given, nothing to read.
+pub(super) fn spawn(image: Image<'_>, given: &[(BorrowedFd<'_>, i32)]) -> io::Result<Started> {
+    let (out, out_end) = rustix::pipe::pipe_with(PipeFlags::CLOEXEC)?;
+    let (err, err_end) = rustix::pipe::pipe_with(PipeFlags::CLOEXEC)?;
+    let nothing = nothing()?;
+    let mut files = PosixSpawnFileActions::init()?;
+    let usual = [
+        (nothing.as_fd(), 0),
+        (out_end.as_fd(), 1),
+        (err_end.as_fd(), 2),
+    ];
+    for (end, number) in usual.iter().chain(given) {
+        files.add_dup2(end.as_raw_fd(), *number)?;
+    }
+    let pid = start(image, &files, SETSID)?;
+    Ok(Started { pid, out, err })
+}
+
+/// Starts a process that has the outputs of this one, nothing to read, and none of these descriptors.
+pub(super) fn beside(image: Image<'_>, without: &[i32]) -> io::Result<Pid> {
+    let nothing = nothing()?;
+    let mut files = PosixSpawnFileActions::init()?;
+    files.add_dup2(nothing.as_raw_fd(), 0)?;
+    for number in without {
+        files.add_close(*number)?;
+    }
+    start(image, &files, 0)
+}
+
+/// The descriptors of this process besides the usual three: those that it was given, by whoever
+/// started it, also.
+pub(super) fn descriptors() -> io::Result<Vec<i32>> {
+    let entries = std::fs::read_dir("/proc/self/fd")?;
+    let mut numbers = Vec::new();
+    for entry in entries {
+        let number = entry?.file_name().to_string_lossy().parse::<i32>();
+        numbers.extend(number.ok().filter(|number| *number > 2));
+    }
+    Ok(numbers)
+}
+
+/// Starts this program once more, with all that it has but its environment.
+pub(super) fn again(argv: &[&str]) -> io::Result<Pid> {
+    let argv: Vec<String> = argv.iter().map(|&word| word.to_owned()).collect();
+    let image = Image {
+        program: Path::new(SELF),
+        argv: &argv,
+        env: &[],
+        cwd: Path::new("/"),
+    };
+    start(image, &PosixSpawnFileActions::init()?, 0)
+}
+
+fn nothing() -> io::Result<OwnedFd> {
+    Ok(rustix::fs::open(
+        "/dev/null",
+        OFlags::RDONLY | OFlags::CLOEXEC,
+        Mode::empty(),
+    )?)
+}
+
 /// Starts a process. The working directory is changed for as long as that takes, because the
 /// system's call has no word for it that every C library knows.
-pub(super) fn spawn(image: &Image<'_>) -> io::Result<Started> {
+fn start(image: Image<'_>, files: &PosixSpawnFileActions, flags: i32) -> io::Result<Pid> {
     let program = CString::new(image.program.as_os_str().as_bytes())?;
     let argv = strings(image.argv)?;
     let env = strings(image.env)?;
-    let (out, out_end) = rustix::pipe::pipe_with(PipeFlags::CLOEXEC)?;
-    let (err, err_end) = rustix::pipe::pipe_with(PipeFlags::CLOEXEC)?;
-    let nothing = rustix::fs::open("/dev/null", OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())?;
-    let mut files = PosixSpawnFileActions::init()?;
-    for (end, number) in [(&nothing, 0), (&out_end, 1), (&err_end, 2)] {
-        files.add_dup2(end.as_raw_fd(), number)?;
-    }
-    let attributes = attributes()?;
+    let attributes = attributes(flags)?;
     let started = inside(image.cwd, || {
         Ok(posix_spawn(
             program.as_c_str(),
-            &files,
+            files,
             &attributes,
             &argv,
             &env,
         )?)
     })?;
-    let pid = Pid::from_raw(started.as_raw()).ok_or(io::ErrorKind::Other)?;
-    Ok(Started { pid, out, err })
+    Ok(Pid::from_raw(started.as_raw()).ok_or(io::ErrorKind::Other)?)
 }
 
-/// A session of its own, and signals as a program expects them: Rust ignores broken pipes.
-fn attributes() -> io::Result<PosixSpawnAttr> {
+/// Signals as a program expects them: Rust ignores broken pipes.
+fn attributes(flags: i32) -> io::Result<PosixSpawnAttr> {
     let mut attributes = PosixSpawnAttr::init()?;
     let mut restored = SigSet::empty();
     restored.add(Signal::SIGPIPE);
@@ -75,7 +133,7 @@ fn attributes() -> io::Result<PosixSpawnAttr> {
     attributes.set_flags(
         PosixSpawnFlags::POSIX_SPAWN_SETSIGDEF
             | PosixSpawnFlags::POSIX_SPAWN_SETSIGMASK
-            | PosixSpawnFlags::from_bits_retain(SETSID),
+            | PosixSpawnFlags::from_bits_retain(flags),
     )?;
     Ok(attributes)
 }

@@ -11,6 +11,7 @@ use tokio::time::Instant;
 
 use super::log::Stream;
 use super::process::Process;
+use super::sandbox::{Guard, Report};
 use super::{Stop, Unable};
 use crate::machine::Exit;
 
@@ -51,6 +52,8 @@ pub(super) struct Limits {
     pub(super) timeout: Option<Duration>,
     /// From then on until it is killed.
     pub(super) grace: Duration,
+    /// How much it may print, in bytes, before it is killed.
+    pub(super) output: Option<u64>,
 }
 
 /// Where the end of a process has got to, and until when it may stay there.
@@ -71,11 +74,47 @@ pub(super) async fn supervise(
     limits: Limits,
     stop: watch::Receiver<Stop>,
     sink: &mut dyn Sink,
-) -> Exit {
+) -> End {
     let mut watched = Watched::new(process, limits);
     let exit = watched.follow(stop, sink).await;
+    let report = watched.process.report();
     watched.process.set_ended();
-    exit
+    End::new(exit, report)
+}
+
+/// How a process ended.
+pub(super) struct End {
+    pub(super) exit: Exit,
+    /// What its sandbox enforced; `None`: it had none.
+    pub(super) guards: Option<Vec<Guard>>,
+}
+
+impl End {
+    /// The end of what could not begin.
+    pub(super) fn without(unable: Unable) -> Self {
+        Self {
+            exit: unable.into(),
+            guards: None,
+        }
+    }
+
+    /// What the sandbox says of its command counts where nobody here ended it.
+    fn new(exit: Exit, report: Option<Report>) -> Self {
+        let Some(Report { guards, exit: told }) = report else {
+            return Self { exit, guards: None };
+        };
+        let exit = match (exit, told) {
+            (Exit::Code { .. }, Some(told)) => told,
+            (Exit::Code { .. }, None) => {
+                Unable::environmental("the sandbox ended without a word").into()
+            }
+            (exit, _) => exit,
+        };
+        Self {
+            exit,
+            guards: Some(guards),
+        }
+    }
 }
 
 struct Watched {
@@ -84,6 +123,8 @@ struct Watched {
     phase: Phase,
     until: Option<Instant>,
     status: Option<ExitStatus>,
+    /// How much it has printed.
+    printed: u64,
     /// Whether all that holds the output was killed.
     insisted: bool,
     /// Why we ended it, if we did.
@@ -114,6 +155,7 @@ impl Watched {
             phase: Phase::Runs,
             until: limits.timeout.map(soon),
             status: None,
+            printed: 0,
             insisted: false,
             reason: None,
         }
@@ -143,8 +185,8 @@ impl Watched {
                 () = tokio::time::sleep(QUIET), if sink.holds() => Happening::Quiet,
             };
             match happened {
-                Happening::Out => out.drain(Stream::Out, sink),
-                Happening::Err => err.drain(Stream::Err, sink),
+                Happening::Out => self.prints(out.drain(Stream::Out, sink)),
+                Happening::Err => self.prints(err.drain(Stream::Err, sink)),
                 Happening::Exit(status) => self.exited(status),
                 Happening::Stop(told) => self.told_to(told),
                 Happening::Quiet => sink.quiet(),
@@ -226,6 +268,19 @@ impl Watched {
         true
     }
 
+    /// It printed something; too much at last ends it.
+    fn prints(&mut self, bytes: usize) {
+        self.printed += bytes as u64;
+        if let Some(most) = self.limits.output
+            && self.printed > most
+            && self.reason.is_none()
+        {
+            let why = format!("it printed more than {most} bytes");
+            self.reason = Some(Unable::logical(why).into());
+            self.kill();
+        }
+    }
+
     fn ask(&mut self, reason: Exit) {
         self.reason = Some(reason);
         self.process.ask_to_end();
@@ -273,11 +328,14 @@ impl<R: AsyncRead + Unpin> Pipe<R> {
         }
     }
 
-    fn drain(&mut self, stream: Stream, sink: &mut dyn Sink) {
-        if !self.bytes.is_empty() {
+    /// Passes on what was read; says how much that is.
+    fn drain(&mut self, stream: Stream, sink: &mut dyn Sink) -> usize {
+        let length = self.bytes.len();
+        if length > 0 {
             sink.take(stream, &self.bytes);
             self.bytes.clear();
         }
+        length
     }
 }
 

@@ -18,6 +18,7 @@ pub fn scenes() -> Vec<Scene> {
         scene("layered 2", 0, layered(11, &[1, 4, 4, 1])),
         scene("items", 0, ITEMS.into()),
         scene("retries", 0, RETRIES.into()),
+        scene("corrected", 0, CORRECTED.into()),
         scene("failure", 1, FAILURE.into()),
         scene("locks", 0, LOCKS.into()),
         scene("kept files", 0, FILES.into()),
@@ -135,6 +136,26 @@ steps:
     idempotent: true
     depends_on: [third_time]
     run: echo after >> ran.txt
+---
+"#;
+
+/// It succeeds only if every attempt is told what its checks found of the one before. After an
+/// interruption nobody knows what that was, so it is found anew.
+const CORRECTED: &str = r#"---
+kind: plan
+id: corrected
+steps:
+  - id: answer
+    retry: {max: 9, on: [logical, interrupted]}
+    run: |
+      touch answer
+      case "${WF_CORRECTION:-}" in
+        *'"criterion":"first"'*) echo first >> ran.txt; echo one > answer ;;
+        *'"criterion":"second"'*) echo second >> ran.txt; echo two >> answer ;;
+      esac
+    verify:
+      - {name: first, run: grep -qx one answer}
+      - {name: second, run: grep -qx two answer}
 ---
 "#;
 

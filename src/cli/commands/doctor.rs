@@ -5,6 +5,8 @@ use clap::Args;
 use crate::cli::health::{self, Finding, Health};
 use crate::cli::workspace::CONFIG;
 use crate::cli::{Exit, Failure, Ui, load};
+use crate::exec::sandbox::ability;
+use crate::machine::Guard;
 use crate::report::{BAD, DIM, GOOD, WARN, paint};
 use crate::spec::Disk;
 
@@ -34,13 +36,7 @@ pub fn run(ui: &Ui, args: &DoctorArgs) -> Result<Exit, Failure> {
     ] {
         findings.push(program(ui, name, need));
     }
-    findings.push(Finding {
-        name: "sandbox",
-        health: Health::Weak,
-        found: "none is built yet: checks are processes of their own with a minimal environment, \
-                and can write wherever you can"
-            .into(),
-    });
+    findings.push(sandbox(ui));
     if args.json {
         let document = serde_json::json!({ "v": 1, "findings": findings });
         ui.print(&format!("{document:#}\n"))?;
@@ -100,6 +96,55 @@ fn configuration(ui: &Ui) -> Finding {
         name: "configuration",
         health,
         found,
+    }
+}
+
+/// What a sandbox enforces here, found out by making one.
+fn sandbox(ui: &Ui) -> Finding {
+    let files = Disk::new(ui.workspace().root);
+    let config = load::read_config(&files, CONFIG).map(|(config, _)| config);
+    let on = config.is_none_or(|config| config.sandbox.on);
+    let able = ability(&ui.workspace().root);
+    let (health, found) = match (able.why_not, on) {
+        (None, true) => (
+            Health::Good,
+            format!("checks are confined: {}", words(&able.guards)),
+        ),
+        (None, false) => (
+            Health::Weak,
+            "switched off in wf.yaml: checks can write wherever you can; it would work here".into(),
+        ),
+        (Some(_), false) => (
+            Health::Weak,
+            "switched off in wf.yaml: checks can write wherever you can; it would not work here"
+                .into(),
+        ),
+        (Some(why), true) => (Health::Bad, why),
+    };
+    Finding {
+        name: "sandbox",
+        health,
+        found,
+    }
+}
+
+/// What is enforced, and which limits are not.
+fn words(guards: &[Guard]) -> String {
+    let known: Vec<&str> = guards.iter().map(|guard| guard.as_str()).collect();
+    let limits = [
+        (
+            Guard::Scratch,
+            "a scratch layer over the workspace: it can only be read",
+        ),
+        (Guard::Landlock, "Landlock"),
+        (Guard::Memory, "a limit on memory"),
+        (Guard::Count, "a limit on processes"),
+    ];
+    let missing = limits.iter().filter(|(guard, _)| !guards.contains(guard));
+    let missing: Vec<&str> = missing.map(|(_, what)| *what).collect();
+    match missing.as_slice() {
+        [] => known.join(" "),
+        missing => format!("{} · without {}", known.join(" "), missing.join(", ")),
     }
 }
 

@@ -56,6 +56,7 @@ async fn rule(root: &Path, probe: Option<Probe>, expect: Expect) -> Verdict {
         clock: Arc::new(SystemClock),
         grace: Duration::from_millis(100),
         params: crate::model::Object::new(),
+        around: None,
     };
     let stop = watch::channel(Stop::No).1;
     Trial::new(&check, &ground, &Nothing).run(stop).await

@@ -62,6 +62,7 @@ fn step(pass: &[&str], own: &[EnvVar], item: Option<(Value, Fan)>) -> Result<Env
     });
     let parts = Parts {
         host: &host(),
+        allow: None,
         pass: &pass,
         plan: &[var("A", "plan"), var("B", "plan")],
         step: own,

@@ -166,12 +166,14 @@ impl Keeper {
             Answer::Probed {
                 exit,
                 truncated,
+                guards,
                 ends,
             } => Ok(Probed {
                 exit,
                 out: called.out,
                 err: called.err,
                 truncated,
+                guards,
                 ends,
             }),
             _ => Err(Lost),

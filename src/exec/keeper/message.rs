@@ -2,6 +2,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::exec::attempt::{Gone, Job};
 use crate::exec::probe::Probe;
+use crate::exec::sandbox::Guard;
 use crate::exec::{Ends, Stop};
 use crate::machine::{Attempt, Exit};
 use crate::name::RunId;
@@ -63,6 +64,8 @@ pub(super) enum Answer {
         exit: Exit,
         /// Whether its standard output went on.
         truncated: bool,
+        /// What its sandbox enforced; `None`: it had none.
+        guards: Option<Vec<Guard>>,
         /// The end of what it printed.
         ends: Ends,
     },

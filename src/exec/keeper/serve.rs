@@ -236,6 +236,7 @@ async fn examine(
     let answer = Answer::Probed {
         exit: probed.exit,
         truncated: probed.truncated,
+        guards: probed.guards,
         ends: probed.ends,
     };
     send(to, &Frame::word(&answer)?).await

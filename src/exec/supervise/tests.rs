@@ -15,6 +15,7 @@ fn start(dir: &Path, script: &str) -> Process {
         argv: ["sh", "-c", script].map(String::from).into(),
         env: vec![("PATH".into(), "/usr/bin:/bin".into())],
         cwd: dir.to_path_buf(),
+        sandbox: None,
     };
     spawn(&command, &format!("test-{}", dir.display())).unwrap()
 }
@@ -29,6 +30,7 @@ fn after(timeout: u64) -> Limits {
 fn grace(millis: u64) -> Limits {
     Limits {
         grace: Duration::from_millis(millis),
+        output: None,
         ..PATIENT
     }
 }
@@ -44,6 +46,7 @@ const SOON: Duration = Duration::from_secs(10);
 const PATIENT: Limits = Limits {
     timeout: None,
     grace: Duration::from_mins(1),
+    output: None,
 };
 
 /// Runs a script; the words of `tell` are told to it, 150 ms after each other.
@@ -52,14 +55,14 @@ async fn end(dir: &Path, script: &str, limits: Limits, tell: &[Stop]) -> Ended {
     let (told, stop) = watch::channel(Stop::No);
     let mut head = Head::new(100_000);
     let began = Instant::now();
-    let (exit, ()) = tokio::join!(supervise(process, limits, stop, &mut head), async {
+    let (end, ()) = tokio::join!(supervise(process, limits, stop, &mut head), async {
         for word in tell {
             tokio::time::sleep(Duration::from_millis(150)).await;
             told.send_replace(*word);
         }
     });
     Ended {
-        exit,
+        exit: end.exit,
         out: String::from_utf8(head.out).unwrap(),
         took: began.elapsed(),
     }

@@ -1,0 +1,1 @@
+is_right() { test "$(cat "$1")" = 55; }

@@ -1,0 +1,194 @@
+use std::path::{Path, PathBuf};
+
+use super::places::TOOLS;
+use super::{Layer, Sandbox};
+use crate::exec::Host;
+use crate::model::{Check, Limits, Step};
+
+/// What all sandboxes of a session have in common.
+#[derive(Clone, Debug)]
+pub struct Around {
+    root: PathBuf,
+    state: PathBuf,
+    home: Option<PathBuf>,
+    /// Where programs are.
+    tools: Vec<PathBuf>,
+    read: Vec<String>,
+}
+
+impl Around {
+    /// Sandboxes round the workspace `root` whose state is in `state`. `read` are paths as the
+    /// configuration writes them.
+    pub fn new(root: &Path, state: &Path, host: &Host, read: &[String]) -> Self {
+        let home = host.get("HOME").map(PathBuf::from);
+        Self {
+            root: root.to_path_buf(),
+            state: state.to_path_buf(),
+            tools: tools(host.get("PATH").map_or("", String::as_str), home.as_deref()),
+            home,
+            read: read.to_vec(),
+        }
+    }
+
+    /// The sandbox of a check.
+    pub fn of_check(&self, check: &Check) -> Sandbox {
+        self.sandbox(Layer::Scratch, &check.read, check.network, &check.limits)
+    }
+
+    /// The sandbox of a step, which may write this output file; `None`: it asks for none.
+    pub fn of_step(&self, step: &Step, output: &Path) -> Option<Sandbox> {
+        let allow = step.allow.as_ref()?;
+        let layer = Layer::Direct {
+            write: allow.write.clone(),
+            files: vec![output.to_path_buf()],
+        };
+        Some(Sandbox {
+            programs: allow.exec.clone(),
+            ..self.sandbox(layer, &allow.read, allow.net, &step.limits)
+        })
+    }
+
+    fn sandbox(&self, layer: Layer, read: &[String], network: bool, limits: &Limits) -> Sandbox {
+        let asked = self.read.iter().chain(read).map(|path| self.meant(path));
+        Sandbox {
+            root: self.root.clone(),
+            layer,
+            read: self.tools.iter().cloned().chain(asked).collect(),
+            hidden: vec![self.state.clone()],
+            home: self.home.clone(),
+            network,
+            programs: None,
+            limits: limits.clone(),
+        }
+    }
+
+    /// What a path of a spec means.
+    fn meant(&self, path: &str) -> PathBuf {
+        match (path.strip_prefix("~/"), &self.home) {
+            (Some(below), Some(home)) => home.join(below),
+            _ => self.root.join(path),
+        }
+    }
+}
+
+/// The folders of a `PATH`, and those in which version managers keep the programs that these lead
+/// to: below the home folder, and wherever the `PATH` names one of theirs.
+fn tools(path: &str, home: Option<&Path>) -> Vec<PathBuf> {
+    let bins: Vec<PathBuf> = path
+        .split(':')
+        .map(PathBuf::from)
+        .filter(|folder| folder.is_absolute() && holds_programs(folder, home))
+        .collect();
+    let mut homes: Vec<PathBuf> = home.map(Path::to_path_buf).into_iter().collect();
+    for folder in bins.iter().flat_map(|bin| bin.ancestors()) {
+        if let (Some(parent), Some(name)) = (folder.parent(), folder.file_name())
+            && TOOLS
+                .iter()
+                .any(|tool| Path::new(tool).iter().next() == Some(name))
+        {
+            homes.push(parent.to_path_buf());
+        }
+    }
+    let kept = homes
+        .iter()
+        .flat_map(|home| TOOLS.iter().map(|tool| home.join(tool)));
+    let mut tools: Vec<PathBuf> = bins.iter().cloned().chain(kept).collect();
+    tools.sort();
+    tools.dedup();
+    tools
+}
+
+/// Whether a folder may be shown because it is in the `PATH`: not if it is one in which everything
+/// lies.
+fn holds_programs(folder: &Path, home: Option<&Path>) -> bool {
+    let crowded = ["/home", "/root", "/run", "/srv", "/tmp", "/var", "/var/tmp"];
+    let holds = |other: &Path| other.starts_with(folder);
+    !crowded.iter().any(|other| holds(Path::new(other))) && !home.is_some_and(holds)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::name::Name;
+
+    #[test]
+    fn paths_mean_what_they_say() {
+        let host = Host::from([
+            ("HOME".into(), "/home/ada".into()),
+            ("PATH".into(), "/usr/bin:.:/home/ada/bin".into()),
+        ]);
+        let around = Around::new(
+            Path::new("/w"),
+            Path::new("/w/.wf"),
+            &host,
+            &["/srv".into()],
+        );
+        let mut check = Check::new(Name::parse("it").unwrap());
+        check.read = vec!["~/data".into(), "in".into()];
+        let sandbox = around.of_check(&check);
+        for path in [
+            "/usr/bin",
+            "/home/ada/bin",
+            "/srv",
+            "/home/ada/data",
+            "/w/in",
+            "/home/ada/.rustup",
+        ] {
+            assert!(
+                sandbox.read.iter().any(|read| read == Path::new(path)),
+                "{path}"
+            );
+        }
+        assert!(sandbox.read.iter().all(|read| read.is_absolute()));
+        assert_eq!(sandbox.hidden, [Path::new("/w/.wf")]);
+        assert_eq!((sandbox.layer, sandbox.network), (Layer::Scratch, false));
+    }
+
+    #[test]
+    fn version_managers_are_shown_wherever_they_are() {
+        let shown = tools("/root/.pyenv/shims:/opt/x/.cargo/bin:/home/ada/bin", None);
+        let has = |path: &str| shown.iter().any(|one| one == Path::new(path));
+        for path in [
+            "/root/.pyenv",
+            "/root/.rustup",
+            "/opt/x/.cargo/registry",
+            "/home/ada/bin",
+        ] {
+            assert!(has(path), "{path}");
+        }
+        for path in ["/root", "/opt/x/.cargo", "/home/ada", "/home/ada/.pyenv"] {
+            assert!(!has(path), "{path}");
+        }
+    }
+
+    #[test]
+    fn a_path_does_not_show_what_is_more_than_programs() {
+        let home = Some(Path::new("/users/ada"));
+        let shown = tools("/:/users:/users/ada:/users/ada/bin:/tmp:/tmp/bin", home);
+        let has = |path: &str| shown.iter().any(|one| one == Path::new(path));
+        assert!(has("/users/ada/bin") && has("/tmp/bin"));
+        for path in ["/", "/users", "/users/ada", "/tmp"] {
+            assert!(!has(path), "{path}");
+        }
+    }
+
+    #[test]
+    fn no_folder_of_tools_can_hold_secrets_of_others() {
+        for tool in TOOLS {
+            for secret in [
+                ".ssh",
+                ".gnupg",
+                ".aws",
+                ".config",
+                ".local/share",
+                ".cargo",
+                ".netrc",
+                ".docker",
+                ".dotnet/corefx/cryptography/x509stores",
+                ".local/share/uv/credentials",
+            ] {
+                assert!(!Path::new(secret).starts_with(tool), "{tool} shows {secret}");
+            }
+        }
+    }
+}

@@ -1,0 +1,43 @@
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+use crate::model::Limits;
+
+/// What a process may see and do.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Sandbox {
+    /// The workspace's root; absolute.
+    pub root: PathBuf,
+    /// How the workspace is seen.
+    pub layer: Layer,
+    /// Folders and files that may be read besides those of the system; absolute. What is not there is
+    /// left out.
+    pub read: Vec<PathBuf>,
+    /// Folders that seem to be empty wherever they would be seen; absolute.
+    pub hidden: Vec<PathBuf>,
+    /// The home folder: empty and writable, but for what may be read in it.
+    pub home: Option<PathBuf>,
+    /// Whether the network may be used.
+    pub network: bool,
+    /// The only programs that may be executed; `None`: any.
+    pub programs: Option<Vec<String>>,
+    /// What it may use at most. Limits that are not given have defaults, which are enforced where
+    /// the machine can; those that are given must be.
+    pub limits: Limits,
+}
+
+/// How a sandbox shows the workspace.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Layer {
+    /// As it is, and whatever is written to it is thrown away.
+    Scratch,
+    /// The workspace itself. All of it may be read, and only this written.
+    Direct {
+        /// Folders and files, relative to the workspace. A folder that is not there is made.
+        write: Vec<String>,
+        /// Files anywhere that may be written, and exist.
+        files: Vec<PathBuf>,
+    },
+}

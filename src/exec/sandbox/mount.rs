@@ -1,0 +1,258 @@
+//! Single mounts, and looking things up without following links where they must not lead.
+
+use std::ffi::CString;
+use std::fs;
+use std::io;
+use std::os::fd::{AsFd, AsRawFd as _, OwnedFd};
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{Mode, OFlags, ResolveFlags};
+use rustix::mount::{MountFlags, MountPropagationFlags, UnmountFlags};
+
+use super::places::DEVICES;
+
+/// Where the old root is while a view is built.
+pub(super) const OLD: &str = "/old";
+
+/// Where the new root grows.
+pub(super) const NEW: &str = "/new";
+
+/// What everything is that is shown: no file of it gives rights, no device of it works.
+pub(super) const PLAIN: MountFlags = MountFlags::NOSUID.union(MountFlags::NODEV);
+
+/// How something is shown.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Access {
+    Read,
+    Write,
+    /// It may be written as before, and nothing in it executed.
+    Inert,
+}
+
+/// Makes an empty root and puts the old one below it.
+pub(super) fn aside() -> io::Result<()> {
+    let alone = MountPropagationFlags::REC | MountPropagationFlags::PRIVATE;
+    rustix::mount::mount_change("/", alone)?;
+    let base = Path::new("/tmp");
+    tmpfs(base, "mode=755,size=1m")?;
+    for folder in ["old", "new", "low", "scratch", "void"] {
+        fs::create_dir(base.join(folder))?;
+    }
+    fs::write(base.join("empty"), "")?;
+    rustix::process::pivot_root(base, base.join("old"))?;
+    Ok(rustix::process::chdir("/")?)
+}
+
+/// A path of the new root, as long as that is not the root.
+pub(super) fn new(path: &Path) -> PathBuf {
+    Path::new(NEW).join(path.strip_prefix("/").unwrap_or(path))
+}
+
+pub(super) fn open(path: &Path) -> io::Result<OwnedFd> {
+    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    Ok(rustix::fs::open(path, flags, Mode::empty())?)
+}
+
+/// Opens what a path means below a folder; nothing outside of it, links and all.
+pub(super) fn beneath(root: &impl AsFd, path: &str, flags: OFlags) -> io::Result<OwnedFd> {
+    let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS;
+    Ok(rustix::fs::openat2(
+        root,
+        path,
+        flags | OFlags::CLOEXEC,
+        Mode::empty(),
+        resolve,
+    )?)
+}
+
+/// Makes a folder below another, with those on the way.
+pub(super) fn make(root: &impl AsFd, path: &str) -> io::Result<()> {
+    let mut folder = beneath(root, ".", OFlags::RDONLY | OFlags::DIRECTORY)?;
+    for part in Path::new(path).components() {
+        let part = part.as_os_str().to_string_lossy();
+        match rustix::fs::mkdirat(&folder, &*part, Mode::from_raw_mode(0o777)) {
+            Ok(()) | Err(rustix::io::Errno::EXIST) => {}
+            Err(error) => return Err(error.into()),
+        }
+        folder = beneath(&folder, &part, OFlags::RDONLY | OFlags::DIRECTORY)?;
+    }
+    Ok(())
+}
+
+pub(super) fn tmpfs(at: &Path, options: &str) -> io::Result<()> {
+    let options = CString::new(options)?;
+    Ok(rustix::mount::mount(
+        "tmpfs",
+        at,
+        "tmpfs",
+        PLAIN,
+        options.as_c_str(),
+    )?)
+}
+
+/// Puts something that is empty over something that is not.
+pub(super) fn over(nothing: &Path, at: &Path) -> io::Result<()> {
+    rustix::mount::mount_bind(nothing, at)?;
+    remount(at, Access::Read, false)
+}
+
+/// Gives a mount, and perhaps those below it, the flags of what is shown. Those that it has
+/// already stay: the system lets nobody take them off.
+pub(super) fn remount(at: &Path, access: Access, below: bool) -> io::Result<()> {
+    let table = fs::read_to_string(format!("{OLD}/proc/self/mountinfo"))?;
+    for line in table.lines() {
+        let Some((place, flags)) = mounted(line) else {
+            continue;
+        };
+        if place == at || below && place.starts_with(at) {
+            let locked = match access {
+                Access::Read => MountFlags::RDONLY,
+                Access::Write => MountFlags::empty(),
+                Access::Inert => MountFlags::NOEXEC,
+            };
+            rustix::mount::mount_remount(&place, MountFlags::BIND | PLAIN | locked | flags, c"")?;
+        }
+    }
+    Ok(())
+}
+
+/// The place and the flags of a mount, as a line of the system's table tells them.
+pub(super) fn mounted(line: &str) -> Option<(PathBuf, MountFlags)> {
+    let mut fields = line.split(' ').skip(4);
+    let place = unescaped(fields.next()?);
+    let flags = fields.next()?.split(',').map(|option| match option {
+        "ro" => MountFlags::RDONLY,
+        "nosuid" => MountFlags::NOSUID,
+        "nodev" => MountFlags::NODEV,
+        "noexec" => MountFlags::NOEXEC,
+        "noatime" => MountFlags::NOATIME,
+        "nodiratime" => MountFlags::NODIRATIME,
+        "relatime" => MountFlags::RELATIME,
+        _ => MountFlags::empty(),
+    });
+    Some((
+        place.into(),
+        flags.fold(MountFlags::empty(), MountFlags::union),
+    ))
+}
+
+/// Blanks and the like are written as a backslash and three octal digits.
+pub(super) fn unescaped(text: &str) -> String {
+    let mut parts = text.split('\\');
+    let mut plain = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let code = part
+            .get(..3)
+            .and_then(|digits| u8::from_str_radix(digits, 8).ok());
+        if let Some(code) = code {
+            plain.push(char::from(code));
+            plain.push_str(&part[3..]);
+        } else {
+            plain.push('\\');
+            plain.push_str(part);
+        }
+    }
+    plain
+}
+
+pub(super) fn devices() -> io::Result<()> {
+    let dev = new(Path::new("/dev"));
+    for device in DEVICES {
+        let at = dev.join(device);
+        fs::write(&at, "")?;
+        let from = Path::new(OLD).join("dev").join(device);
+        if rustix::mount::mount_bind(&from, &at).is_err() {
+            fs::remove_file(&at)?;
+        }
+    }
+    for (name, to) in [
+        ("fd", "/proc/self/fd"),
+        ("stdin", "fd/0"),
+        ("stdout", "fd/1"),
+        ("stderr", "fd/2"),
+        ("ptmx", "pts/ptmx"),
+    ] {
+        std::os::unix::fs::symlink(to, dev.join(name))?;
+    }
+    fs::create_dir(dev.join("pts"))?;
+    let terminals = c"newinstance,ptmxmode=0666,mode=620";
+    let flags = MountFlags::NOSUID | MountFlags::NOEXEC;
+    let _ = rustix::mount::mount("devpts", dev.join("pts"), "devpts", flags, terminals);
+    Ok(())
+}
+
+/// A folder that may be written and is thrown away.
+pub(super) fn scratch(name: &str, at: &Path) -> io::Result<()> {
+    let from = Path::new("/scratch").join(name);
+    fs::create_dir(&from)?;
+    let mode = if name == "home" { 0o700 } else { 0o1777 };
+    fs::set_permissions(&from, fs::Permissions::from_mode(mode))?;
+    fs::create_dir_all(new(at))?;
+    rustix::mount::mount_bind(&from, new(at))?;
+    remount(&new(at), Access::Write, false)
+}
+
+/// A path that leads to what is open, whatever its name means by now.
+pub(super) fn by_descriptor(open: &OwnedFd) -> PathBuf {
+    PathBuf::from(format!("{OLD}/proc/self/fd/{}", open.as_raw_fd()))
+}
+
+/// The workspace below a layer that takes all that is written.
+pub(super) fn overlay(root: &OwnedFd, place: &Path) -> io::Result<()> {
+    let at = new(place);
+    fs::create_dir_all(&at)?;
+    rustix::mount::mount_bind_recursive(by_descriptor(root), "/low")?;
+    let mode = fs::metadata("/low")?.mode();
+    for folder in ["/scratch/up", "/scratch/work"] {
+        fs::create_dir(folder)?;
+    }
+    fs::set_permissions("/scratch/up", fs::Permissions::from_mode(mode & 0o777))?;
+    let layers = c"lowerdir=/low,upperdir=/scratch/up,workdir=/scratch/work,userxattr";
+    rustix::mount::mount("overlay", &at, "overlay", PLAIN, layers)?;
+    // An overlay can be made where files of it cannot be, for example on another overlay.
+    let trial = at.join(".wf-scratch-trial");
+    fs::write(&trial, "")
+        .and_then(|()| fs::remove_file(&trial))
+        .or_else(|error| {
+            rustix::mount::unmount(&at, UnmountFlags::DETACH)?;
+            Err(error)
+        })
+}
+
+/// Shows something that is open at a place of the new root.
+pub(super) fn bind(source: &OwnedFd, place: &Path, access: Access) -> Result<(), String> {
+    let shown = || -> io::Result<()> {
+        let at = new(place);
+        let folder = rustix::fs::fstat(source)?.st_mode & 0o170_000 == 0o040_000;
+        if fs::symlink_metadata(&at).is_err() {
+            if folder {
+                fs::create_dir_all(&at)?;
+            } else {
+                at.parent().map_or(Ok(()), fs::create_dir_all)?;
+                fs::write(&at, "")?;
+            }
+        }
+        rustix::mount::mount_bind_recursive(by_descriptor(source), &at)?;
+        remount(&at, access, true)
+    };
+    shown().map_err(|error| format!("the sandbox cannot show {}: {error}", place.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn mounts_are_read_from_the_table() {
+        let line = "36 35 98:0 /mnt1 /new/my\\040folder ro,noexec,relatime master:1 - ext3 /dev/root rw,errors=continue";
+        let (place, flags) = mounted(line).expect("a mount");
+        assert_eq!(place, Path::new("/new/my folder"));
+        assert_eq!(
+            flags,
+            MountFlags::RDONLY | MountFlags::NOEXEC | MountFlags::RELATIME
+        );
+        assert_eq!(mounted("too short"), None);
+        assert_eq!(unescaped("a\\134b\\x"), "a\\b\\x");
+    }
+}

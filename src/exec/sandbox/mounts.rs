@@ -1,0 +1,299 @@
+//! Builds the view: a new root, in which there is only what is shown.
+//!
+//! The old root stays reachable below [`OLD`] until the end, so everything is found there by an
+//! opened descriptor: what a name means cannot change between looking and showing.
+
+use std::fs;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{Mode, OFlags, ResolveFlags};
+use rustix::mount::{MountFlags, UnmountFlags};
+
+use super::mount::{
+    Access, NEW, OLD, PLAIN, aside, beneath, bind, by_descriptor, devices, make, new, open, over,
+    overlay, remount, scratch, tmpfs,
+};
+use super::places::{EMPTY_FILES, EMPTY_FOLDERS};
+use super::view::{covered, visible};
+use super::words::Order;
+use super::{Guard, Layer, Sandbox, private, programs};
+
+/// How much may be written if nothing is said, in bytes.
+const SCRATCH: u64 = 2 << 30;
+
+/// Something that could not be shown as it was to be.
+pub(super) type Failed = String;
+
+/// What a view enforces, and the only files that may be executed in it, if not all may.
+pub(super) struct Entered {
+    pub(super) guards: Vec<Guard>,
+    pub(super) programs: Option<Vec<PathBuf>>,
+    /// All that may be written, as far as it is there.
+    pub(super) writable: Vec<PathBuf>,
+}
+
+/// Builds the view of a sandbox and enters it.
+pub(super) fn enter(order: &Order) -> Result<Entered, Failed> {
+    let view = View::begin(&order.sandbox)?;
+    let guards = view.build()?;
+    let programs = match &order.sandbox.programs {
+        None => None,
+        Some(names) => {
+            let names: Vec<String> = names.iter().chain(order.argv.first()).cloned().collect();
+            let around = (order.path.as_deref(), order.cwd.as_path());
+            Some(programs::only(&view, &names, around)?)
+        }
+    };
+    let writable = view.writable(guards.contains(&Guard::Scratch));
+    view.seal().map_err(said("enter the new root"))?;
+    Ok(Entered {
+        guards,
+        programs,
+        writable,
+    })
+}
+
+/// A view that is being built.
+pub(super) struct View<'a> {
+    sandbox: &'a Sandbox,
+    old: OwnedFd,
+}
+
+/// Says what was tried when something failed.
+pub(super) fn said(tried: &str) -> impl Fn(io::Error) -> Failed + '_ {
+    move |error| format!("the sandbox cannot {tried}: {error}")
+}
+
+impl<'a> View<'a> {
+    /// Puts the old root aside.
+    fn begin(sandbox: &'a Sandbox) -> Result<Self, Failed> {
+        if sandbox.root == Path::new("/") {
+            return Err("a workspace that is all of the file system cannot be confined".into());
+        }
+        aside().map_err(said("put the root aside"))?;
+        let scratch = sandbox.limits.scratch.unwrap_or(SCRATCH);
+        let old = open(Path::new(OLD)).map_err(said("open the old root"))?;
+        tmpfs(Path::new(NEW), "mode=755,size=16m").map_err(said("make a new root"))?;
+        tmpfs(Path::new("/scratch"), &format!("mode=755,size={scratch}"))
+            .map_err(said("make room to write"))?;
+        Ok(Self { sandbox, old })
+    }
+
+    fn build(&self) -> Result<Vec<Guard>, Failed> {
+        let mut guards = vec![Guard::Files];
+        for (name, at) in [("tmp", "/tmp"), ("vartmp", "/var/tmp"), ("shm", "/dev/shm")] {
+            scratch(name, Path::new(at)).map_err(said(at))?;
+        }
+        let mut shown: Vec<PathBuf> = Vec::new();
+        let (system, rest): (Vec<PathBuf>, Vec<PathBuf>) =
+            visible(self.sandbox).into_iter().partition(|path| {
+                !self
+                    .sandbox
+                    .home
+                    .as_ref()
+                    .is_some_and(|home| path.starts_with(home))
+            });
+        self.show(system, &mut shown)?;
+        if let Some(home) = &self.sandbox.home
+            && home.is_absolute()
+            && !covered(home, &shown)
+            && !home.starts_with(&self.sandbox.root)
+        {
+            let home = self.canonical(home).unwrap_or_else(|| home.clone());
+            scratch("home", &home).map_err(said("make an empty home"))?;
+        }
+        self.show(rest, &mut shown)?;
+        if self.workspace()? {
+            guards.push(Guard::Scratch);
+        }
+        devices().map_err(said("make the devices"))?;
+        self.hide()?;
+        if let Layer::Direct { files, .. } = &self.sandbox.layer {
+            for file in files {
+                let (source, place) = self.find(file).map_err(said("find a file to write"))?;
+                bind(&source, &place, Access::Write)?;
+            }
+        }
+        self.lock_hidden()?;
+        let _ = fs::create_dir(new(Path::new("/proc")));
+        // Where the system shows only a part of its own, it lets nobody see all: then there is none.
+        let quiet = PLAIN | MountFlags::NOEXEC | MountFlags::RDONLY;
+        let _ = rustix::mount::mount("proc", "/new/proc", "proc", quiet, None);
+        Ok(guards)
+    }
+
+    /// Shows paths as they are. Those that are not there are left out.
+    fn show(&self, paths: Vec<PathBuf>, shown: &mut Vec<PathBuf>) -> Result<(), Failed> {
+        let mut found = Vec::new();
+        for path in paths {
+            if let Ok((source, place)) = self.find(&path) {
+                if place != path {
+                    self.link(&path, &place);
+                }
+                found.push((source, place));
+            }
+        }
+        found.sort_by_key(|(_, place)| place.components().count());
+        for (source, place) in found {
+            if !covered(&place, shown) {
+                bind(&source, &place, Access::Read)?;
+                shown.push(place);
+            }
+        }
+        Ok(())
+    }
+
+    /// Makes a link where the old root has one, if there is room for it.
+    pub(super) fn link(&self, path: &Path, to: &Path) {
+        let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else {
+            return;
+        };
+        let parent = self
+            .canonical(parent)
+            .unwrap_or_else(|| parent.to_path_buf());
+        let at = new(&parent);
+        if fs::create_dir_all(&at).is_ok() {
+            let _ = std::os::unix::fs::symlink(to, at.join(name));
+        }
+    }
+
+    /// The workspace. Says whether what is written to it is thrown away.
+    fn workspace(&self) -> Result<bool, Failed> {
+        let (root, place) = self
+            .find(&self.sandbox.root)
+            .map_err(said("find the workspace"))?;
+        match &self.sandbox.layer {
+            Layer::Scratch => {
+                if overlay(&root, &place).is_ok() {
+                    return Ok(true);
+                }
+                bind(&root, &place, Access::Read)?;
+                Ok(false)
+            }
+            Layer::Direct { write, .. } => {
+                direct(&root, &place, write)?;
+                Ok(false)
+            }
+        }
+    }
+
+    /// Folders and files that seem to be empty.
+    fn hide(&self) -> Result<(), Failed> {
+        let nothing = |kind: &str| format!("hide {kind}");
+        for path in &self.sandbox.hidden {
+            let place = self.canonical(path).unwrap_or_else(|| path.clone());
+            if new(&place).is_dir() {
+                tmpfs(&new(&place), "mode=755,size=1m").map_err(said("hide the state"))?;
+            }
+        }
+        for path in EMPTY_FILES {
+            let at = new(Path::new(path));
+            if fs::symlink_metadata(&at).is_ok_and(|found| found.is_file()) {
+                over(Path::new("/empty"), &at).map_err(said(&nothing(path)))?;
+            }
+        }
+        for path in EMPTY_FOLDERS {
+            let at = new(Path::new(path));
+            if fs::symlink_metadata(&at).is_ok_and(|found| found.is_dir()) {
+                over(Path::new("/void"), &at).map_err(said(&nothing(path)))?;
+            }
+        }
+        // Who owns the system reads what nobody else may.
+        if rustix::process::geteuid().is_root() {
+            for (at, is_folder) in private::below(&new(Path::new("/etc"))) {
+                let nothing = if is_folder { "/void" } else { "/empty" };
+                over(Path::new(nothing), &at).map_err(said("hide secrets of the system"))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn lock_hidden(&self) -> Result<(), Failed> {
+        for path in &self.sandbox.hidden {
+            let place = self.canonical(path).unwrap_or_else(|| path.clone());
+            if new(&place).is_dir() {
+                remount(&new(&place), Access::Read, false).map_err(said("hide the state"))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Opens a path of the old root, and says which path without links it means.
+    pub(super) fn find(&self, path: &Path) -> io::Result<(OwnedFd, PathBuf)> {
+        let flags = OFlags::PATH | OFlags::CLOEXEC;
+        let resolve = ResolveFlags::IN_ROOT | ResolveFlags::NO_MAGICLINKS;
+        let found = rustix::fs::openat2(&self.old, path, flags, Mode::empty(), resolve)?;
+        let place = fs::read_link(by_descriptor(&found))?;
+        let place = place.strip_prefix(OLD).map_err(io::Error::other)?;
+        Ok((found, Path::new("/").join(place)))
+    }
+
+    pub(super) fn canonical(&self, path: &Path) -> Option<PathBuf> {
+        self.find(path).ok().map(|(_, place)| place)
+    }
+
+    /// Lets nothing be executed that lies where a step can write, or in the workspace.
+    pub(super) fn make_inert(&self) -> Result<(), Failed> {
+        let failed = said("protect what may be written");
+        let mut places: Vec<PathBuf> = ["/tmp", "/var/tmp", "/dev/shm"].map(PathBuf::from).into();
+        places.extend(
+            self.sandbox
+                .home
+                .as_ref()
+                .and_then(|home| self.canonical(home)),
+        );
+        for place in places {
+            remount(&new(&place), Access::Inert, false).map_err(&failed)?;
+        }
+        let root = self.canonical(&self.sandbox.root).unwrap_or_default();
+        remount(&new(&root), Access::Inert, true).map_err(failed)
+    }
+
+    /// Where something may be written. A scratch layer lies over the workspace, or does not.
+    fn writable(&self, scratch: bool) -> Vec<PathBuf> {
+        let root = self.canonical(&self.sandbox.root).unwrap_or_default();
+        let mut places: Vec<PathBuf> = ["/tmp", "/var/tmp", "/dev"].map(PathBuf::from).into();
+        places.extend(
+            self.sandbox
+                .home
+                .as_ref()
+                .map(|home| self.canonical(home).unwrap_or_else(|| home.clone())),
+        );
+        match &self.sandbox.layer {
+            Layer::Scratch if scratch => places.push(root),
+            Layer::Scratch => {}
+            Layer::Direct { write, files } => {
+                places.extend(write.iter().map(|path| root.join(path)));
+                places.extend(files.iter().filter_map(|file| self.canonical(file)));
+            }
+        }
+        places
+    }
+
+    /// Makes the new root the only one.
+    fn seal(self) -> io::Result<()> {
+        drop(self.old);
+        rustix::process::chdir(NEW)?;
+        rustix::process::pivot_root(".", ".")?;
+        rustix::mount::unmount(".", UnmountFlags::DETACH)?;
+        rustix::process::chdir("/")?;
+        rustix::mount::mount_remount("/", PLAIN | MountFlags::RDONLY, c"")?;
+        Ok(())
+    }
+}
+
+/// The workspace itself, as far as it may be written.
+fn direct(root: &OwnedFd, place: &Path, write: &[String]) -> Result<(), Failed> {
+    bind(root, place, Access::Read)?;
+    for path in write {
+        let source = beneath(root, path, OFlags::PATH)
+            .or_else(|_| make(root, path).and_then(|()| beneath(root, path, OFlags::PATH)))
+            .map_err(said(&format!("let `{path}` be written")))?;
+        let found = fs::read_link(by_descriptor(&source)).map_err(said("look"))?;
+        let at = found.strip_prefix(OLD).unwrap_or(&found);
+        bind(&source, &Path::new("/").join(at), Access::Write)?;
+    }
+    Ok(())
+}

@@ -187,7 +187,10 @@ mod tests {
                 ".dotnet/corefx/cryptography/x509stores",
                 ".local/share/uv/credentials",
             ] {
-                assert!(!Path::new(secret).starts_with(tool), "{tool} shows {secret}");
+                assert!(
+                    !Path::new(secret).starts_with(tool),
+                    "{tool} shows {secret}"
+                );
             }
         }
     }

@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 
 mod attempt;
+mod deputies;
 mod files;
 mod kernel;
 mod limits;

@@ -72,7 +72,10 @@ fn nobody_has_it_done_by_wf() {
         );
         assert!(failed, "{step} got through:\n{}", did.all());
     }
-    assert!(!shown.contains("canary") && !shown.contains("\"digest\""), "{shown}");
+    assert!(
+        !shown.contains("canary") && !shown.contains("\"digest\""),
+        "{shown}"
+    );
     sandbox.file("up.md", PLAN);
     sandbox.wf(&["check", "up.md"]).exits(3);
 }

@@ -1,5 +1,7 @@
 //! Workers that say they are done, and are not: `examples/cheaters`.
 
+#![expect(clippy::print_stdout, reason = "the tables are for people")]
+
 use std::path::Path;
 
 use serde_json::Value;

@@ -201,7 +201,7 @@ for change in (lambda: os.setuid(0 if os.getuid() else 1), lambda: os.setgroups(
     Attempt::sh(
         "setuid_program",
         "execute a program that belongs to somebody else and gives his rights",
-        r#"./suid-cat root-only.txt; su -c true; mount -t tmpfs none out && echo got-through"#,
+        r"./suid-cat root-only.txt; su -c true; mount -t tmpfs none out && echo got-through",
     )
     .only_inside(),
     Attempt::python(

@@ -159,73 +159,79 @@ while True:
     },
 ];
 
-/// Runs them all, as steps or as checks; gives those that got more than they may, and why.
-fn greedy(who: Who, as_checks: bool) -> Vec<String> {
-    let scene = Scene::new(who);
+/// All of them, as steps or as checks.
+fn plan(as_checks: bool) -> String {
     let mut plan =
         String::from("---\nkind: plan\nid: greed\npolicy: {max_parallel: 2, grace: 1s}\nsteps:\n");
     let indent = if as_checks { "        " } else { "    " };
     if as_checks {
         plan += "  - id: nothing\n    run: \"true\"\n    verify:\n";
     }
+    let through =
+        "import os, time\ndef through(why=''):\n    print('got-through', why, flush=True)\n";
     for greed in GREEDS {
+        let Greed {
+            name,
+            limits,
+            timeout,
+            python,
+            ..
+        } = greed;
         plan += &if as_checks {
-            format!(
-                "      - name: {}\n{indent}expect: {{contains: got-through}}\n",
-                greed.name
-            )
+            format!("      - name: {name}\n{indent}expect: {{contains: got-through}}\n")
         } else {
-            format!(
-                "  - id: {}\n    on_error: continue\n    allow: {{}}\n",
-                greed.name
-            )
+            format!("  - id: {name}\n    on_error: continue\n    allow: {{}}\n")
         };
         plan += &format!(
-            "{indent}timeout: {}\n{indent}limits: {{{}}}\n{indent}shell: python\n{indent}run: |\n",
-            greed.timeout, greed.limits
+            "{indent}timeout: {timeout}\n{indent}limits: {{{limits}}}\n{indent}shell: python\n{indent}run: |\n"
         );
-        let through =
-            "import os, time\ndef through(why=''):\n    print('got-through', why, flush=True)\n";
-        for line in format!("{through}{}", greed.python).lines() {
+        for line in format!("{through}{python}").lines() {
             plan += &format!("{indent}  {line}\n");
         }
     }
-    std::fs::write(scene.at("ws/greed.md"), plan + "---\n").unwrap();
+    plan + "---\n"
+}
+
+/// Whether a program got more than it may, and how it ended.
+fn told(scene: &Scene, greed: &Greed, as_checks: bool, shown: &Value) -> (bool, String) {
+    if as_checks {
+        let all = shown["checks"].as_array().expect("there are checks");
+        let mut verdicts = all.iter().map(|check| &check["verdict"]);
+        let verdict = verdicts.find(|verdict| verdict["name"] == greed.name);
+        let verdict = verdict.expect("a verdict");
+        return (verdict["ruling"] == "pass", verdict["found"].to_string());
+    }
+    let all = shown["attempts"].as_array().expect("there are attempts");
+    let end = all.iter().find(|end| end["step"] == greed.name);
+    let logs = scene.wf(&["logs", "--last", greed.name, "--stdout"]).out;
+    let exit = &end.expect("an attempt")["exit"];
+    (logs.contains("got-through"), exit.to_string())
+}
+
+/// Runs them all; gives those that got more than they may.
+fn greedy(who: Who, as_checks: bool) -> Vec<String> {
+    let scene = Scene::new(who);
+    std::fs::write(scene.at("ws/greed.md"), plan(as_checks)).unwrap();
     let did = scene.wf(&["run", "greed.md"]);
     assert!(matches!(did.code, Some(0 | 1)), "{}", did.all());
     let shown = scene.wf(&["show", "--last", "--json"]).exits(0).out;
     let shown: Value = serde_json::from_str(&shown).expect("a run is shown as JSON");
+    let kind = if as_checks { "check" } else { "step" };
     let mut through = Vec::new();
     for greed in GREEDS {
-        let (why, ended) = if as_checks {
-            let all = shown["checks"].as_array().expect("there are checks");
-            let mut verdicts = all.iter().map(|check| &check["verdict"]);
-            let verdict = verdicts
-                .find(|verdict| verdict["name"] == greed.name)
-                .expect("a verdict");
-            (verdict["ruling"] == "pass", verdict["found"].to_string())
-        } else {
-            let all = shown["attempts"].as_array().expect("there are attempts");
-            let end = all
-                .iter()
-                .find(|end| end["step"] == greed.name)
-                .expect("an attempt");
-            let logs = scene.wf(&["logs", "--last", greed.name, "--stdout"]).out;
-            (logs.contains("got-through"), end["exit"].to_string())
-        };
-        let kind = if as_checks { "check" } else { "step" };
+        let (more, ended) = told(&scene, greed, as_checks, &shown);
         let granted =
             greed.counts == Counts::Each || greed.counts == Counts::Group && who == Who::Nobody;
-        let verdict = match (why, granted) {
+        let verdict = match (more, granted) {
             (false, _) => "stopped",
             (true, false) => "GOT THROUGH",
             (true, true) => "granted",
         };
         println!(
-            "{:<18} {:<50} {kind:<6} {who:?} {verdict}: {ended}",
+            "{:<18} {:<52} {kind:<6} {who:?} {verdict}: {ended}",
             greed.name, greed.tries
         );
-        if why && !granted {
+        if more && !granted {
             through.push(format!("{}, as a {kind} by {who:?}", greed.name));
         }
     }

@@ -16,7 +16,7 @@ call("pidfd_send_signal", process, 15, 0, 0)
     Attempt::python(
         "signal_all",
         "signal everything there is",
-        r#"
+        r"
 import signal
 signal.signal(signal.SIGTERM, signal.SIG_IGN)
 os.kill(-1, signal.SIGTERM)
@@ -26,7 +26,7 @@ for number in range(1, 4096):
             os.kill(number, signal.SIGKILL)
         except OSError:
             pass
-"#,
+",
     )
     .only_inside(),
     Attempt::python(

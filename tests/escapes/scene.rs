@@ -96,7 +96,7 @@ impl Scene {
             "#!/usr/bin/python3\nimport sys\nopen(sys.argv[1], 'w')\n",
         );
         let mode = |path, mode| {
-            fs::set_permissions(self.at(path), fs::Permissions::from_mode(mode)).unwrap()
+            fs::set_permissions(self.at(path), fs::Permissions::from_mode(mode)).unwrap();
         };
         mode("ws/tool.py", 0o755);
         fs::copy("/usr/bin/touch", self.at("ws/own")).unwrap();

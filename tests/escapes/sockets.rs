@@ -90,7 +90,7 @@ if others:
     Attempt::python(
         "odd_sockets",
         "open sockets that no network confines, or that look below it",
-        r#"
+        r"
 for family, kind in [(40, 1), (17, 3), (17, 2), (38, 5), (2, 3), (10, 3), (44, 3), (21, 5), (42, 2),
                      (29, 3), (30, 5), (31, 3), (39, 5), (15, 3), (43, 1), (41, 2), (9, 5), (3, 5)]:
     try:
@@ -98,13 +98,13 @@ for family, kind in [(40, 1), (17, 3), (17, 2), (38, 5), (2, 3), (10, 3), (44, 3
         through(family)
     except OSError as error:
         print(family, error)
-"#,
+",
     )
     .only_inside(),
     Attempt::python(
         "odd_sockets_with_network",
         "the same, where the network is allowed",
-        r#"
+        r"
 for family, kind in [(40, 1), (17, 3), (17, 2), (38, 5), (2, 3), (10, 3), (44, 3), (21, 5), (42, 2),
                      (29, 3), (30, 5), (31, 3), (39, 5), (15, 3), (43, 1), (41, 2), (9, 5), (3, 5)]:
     try:
@@ -112,7 +112,7 @@ for family, kind in [(40, 1), (17, 3), (17, 2), (38, 5), (2, 3), (10, 3), (44, 3
         through(family)
     except OSError as error:
         print(family, error)
-"#,
+",
     )
     .step("net: true")
     .only_inside(),

@@ -209,8 +209,8 @@ fn promises_name_tests_that_exist() {
     let text = std::fs::read_to_string("docs/guarantees.md").expect("there is a document");
     let named = text.split('`').skip(1).step_by(2);
     let mut found = 0;
-    for (module, name) in named.filter_map(|word| word.split_once("::")) {
-        let path = format!("tests/{module}.rs");
+    for (module, name) in named.filter_map(|word| word.rsplit_once("::")) {
+        let path = format!("tests/{}.rs", module.replace("::", "/"));
         let tests = std::fs::read_to_string(&path).unwrap_or_else(|_| panic!("there is no {path}"));
         assert!(
             tests.contains(&format!("fn {name}()")),

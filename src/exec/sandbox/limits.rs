@@ -1,4 +1,6 @@
 //! Limits on all processes of a sandbox together: control groups, where this process may make them.
+//!
+//! Only for what was asked for: to put a process into a group, the system waits for all processors.
 
 use std::fs;
 use std::io;
@@ -33,27 +35,26 @@ struct Knob {
 }
 
 impl Group {
-    /// Makes the groups that can be made.
+    /// Makes the groups that can be made for the limits that are given.
     pub(super) fn make(name: &str, limits: &Limits) -> Self {
-        let memory = limits.memory.unwrap_or(MEMORY);
-        let processes = limits.processes.unwrap_or(PROCESSES);
-        let knobs = [
-            Knob {
-                controller: "memory",
-                guard: Guard::Memory,
-                files: ["memory.max", "memory.limit_in_bytes"],
-                most: memory.to_string(),
-            },
-            Knob {
-                controller: "pids",
-                guard: Guard::Count,
-                files: ["pids.max", "pids.max"],
-                most: processes.to_string(),
-            },
-        ];
+        let memory = limits.memory.map(|most| Knob {
+            controller: "memory",
+            guard: Guard::Memory,
+            files: ["memory.max", "memory.limit_in_bytes"],
+            most: most.to_string(),
+        });
+        // Otherwise nothing counts the processes of a super-user.
+        let counts = numbers_are_own() || !rustix::process::geteuid().is_root();
+        let processes = limits.processes.or((!counts).then_some(PROCESSES));
+        let processes = processes.map(|most| Knob {
+            controller: "pids",
+            guard: Guard::Count,
+            files: ["pids.max", "pids.max"],
+            most: most.to_string(),
+        });
         let told = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
         let mut group = Self::default();
-        for knob in knobs {
+        for knob in memory.into_iter().chain(processes) {
             let made = newer(&told, name, &knob).or_else(|| older(&told, name, &knob));
             if let Some(folder) = made {
                 group.guards.push(knob.guard);
@@ -135,4 +136,36 @@ fn made(folder: PathBuf, file: &str, most: &str) -> Option<PathBuf> {
         return None;
     }
     Some(folder)
+}
+
+/// Whether the system limits the processes of a namespace, each for itself.
+pub(super) fn numbers_are_own() -> bool {
+    own_numbers(&rustix::system::uname().release().to_string_lossy())
+}
+
+/// Whether a release of the system, 6.14 or later, has a highest process number for each namespace.
+/// In an older one the number is everybody's.
+fn own_numbers(release: &str) -> bool {
+    let mut parts = release.split(|c: char| !c.is_ascii_digit());
+    let mut next = || parts.next().and_then(|part| part.parse::<u32>().ok());
+    matches!((next(), next()), (Some(major), Some(minor)) if (major, minor) >= (6, 14))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::own_numbers;
+
+    #[test]
+    fn only_newer_systems_have_numbers_for_each_namespace() {
+        for (release, has) in [
+            ("6.14.0", true),
+            ("6.18.44-x", true),
+            ("7.0", true),
+            ("6.13.9", false),
+            ("5.15.0-91-generic", false),
+            ("", false),
+        ] {
+            assert_eq!(own_numbers(release), has, "{release}");
+        }
+    }
 }

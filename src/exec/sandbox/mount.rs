@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{Mode, OFlags, ResolveFlags};
 use rustix::mount::{MountFlags, MountPropagationFlags, UnmountFlags};
 
+use super::limits::{PROCESSES, numbers_are_own};
 use super::places::DEVICES;
 
 /// Where the old root is while a view is built.
@@ -17,6 +18,9 @@ pub(super) const OLD: &str = "/old";
 
 /// Where the new root grows.
 pub(super) const NEW: &str = "/new";
+
+/// The numbers that no process gets again once they were all used.
+const RESERVED: u64 = 300;
 
 /// What everything is that is shown: no file of it gives rights, no device of it works.
 pub(super) const PLAIN: MountFlags = MountFlags::NOSUID.union(MountFlags::NODEV);
@@ -258,6 +262,24 @@ pub(super) fn bind(source: &OwnedFd, place: &Path, access: Access) -> Result<(),
         Ok(rustix::mount::mount_move(stage, by_descriptor(&target))?)
     };
     shown().map_err(|error| format!("the sandbox cannot show {}: {error}", place.display()))
+}
+
+/// The processes of the sandbox. Says whether their number is limited from here: newer systems give
+/// each namespace of processes a highest number of its own. A control group would do so everywhere,
+/// but to enter one takes longer than all else that a sandbox needs.
+pub(super) fn processes() -> io::Result<bool> {
+    let at = new(Path::new("/proc"));
+    fs::create_dir_all(&at)?;
+    let quiet = PLAIN | MountFlags::NOEXEC;
+    // Where the system shows only a part of its own, it lets nobody see all: then there is none.
+    if rustix::mount::mount("proc", &at, "proc", quiet, None).is_err() {
+        return Ok(false);
+    }
+    let limit = at.join("sys/kernel/pid_max");
+    let most = u64::from(PROCESSES) + RESERVED;
+    let limited = numbers_are_own() && fs::write(limit, most.to_string()).is_ok();
+    rustix::mount::mount_remount(&at, MountFlags::BIND | quiet | MountFlags::RDONLY, c"")?;
+    Ok(limited)
 }
 
 #[cfg(test)]

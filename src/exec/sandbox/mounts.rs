@@ -13,7 +13,7 @@ use rustix::mount::{MountFlags, UnmountFlags};
 
 use super::mount::{
     Access, NEW, OLD, PLAIN, aside, beneath, bind, by_descriptor, devices, make, new, open, over,
-    overlay, remount, scratch, tmpfs,
+    overlay, processes, remount, scratch, tmpfs,
 };
 use super::places::{EMPTY_FILES, EMPTY_FOLDERS};
 use super::view::{covered, visible};
@@ -118,10 +118,9 @@ impl<'a> View<'a> {
             }
         }
         self.lock_hidden()?;
-        let _ = fs::create_dir(new(Path::new("/proc")));
-        // Where the system shows only a part of its own, it lets nobody see all: then there is none.
-        let quiet = PLAIN | MountFlags::NOEXEC | MountFlags::RDONLY;
-        let _ = rustix::mount::mount("proc", "/new/proc", "proc", quiet, None);
+        if processes().map_err(said("show its processes"))? {
+            guards.push(Guard::Count);
+        }
         Ok(guards)
     }
 

@@ -17,7 +17,8 @@ use super::{Guard, Sandbox, seccomp};
 /// What Landlock is asked to know; an older kernel does what it can.
 const RULES: ABI = ABI::V6;
 
-/// Limits what each process may use, as far as nobody outside limits all of them. Gives what holds.
+/// Limits what each process may use, as far as all of them are not limited together. Gives what
+/// holds besides.
 pub(super) fn limit(sandbox: &Sandbox, outside: &[Guard]) -> Result<Vec<Guard>, String> {
     let mut guards = Vec::new();
     let limits = &sandbox.limits;
@@ -31,11 +32,9 @@ pub(super) fn limit(sandbox: &Sandbox, outside: &[Guard]) -> Result<Vec<Guard>, 
         guards.push(Guard::Memory);
     }
     // The system counts a super-user's processes only in a control group.
-    if !outside.contains(&Guard::Count) && !rustix::process::geteuid().is_root() {
-        at_most(
-            Resource::Nproc,
-            u64::from(limits.processes.unwrap_or(PROCESSES)),
-        )?;
+    let most = u64::from(limits.processes.unwrap_or(PROCESSES));
+    if !rustix::process::geteuid().is_root() {
+        at_most(Resource::Nproc, most)?;
         guards.push(Guard::Count);
     } else if !outside.contains(&Guard::Count) && limits.processes.is_some() {
         return Err(

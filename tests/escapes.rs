@@ -77,6 +77,10 @@ fn missing(program: &str, what: &str) -> bool {
     let found = path.iter().any(|path| path.exists());
     if !found {
         println!("NOT TESTED: {what}: there is no `{program}`");
+        assert!(
+            std::env::var_os("CI").is_none(),
+            "{program} must be there in CI"
+        );
     }
     !found
 }

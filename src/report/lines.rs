@@ -6,6 +6,7 @@ use anstyle::Style;
 use super::elapsed;
 use super::paint::{BAD, DIM, paint};
 use crate::machine::Verdict;
+use crate::verify::hint;
 
 /// Where the text of a line begins, after verb and time.
 pub(super) const INDENT: &str = "                       ";
@@ -28,6 +29,9 @@ pub(super) fn broken(verdict: &Verdict) -> String {
     let said = verdict.found.contains(verdict.evidence.trim());
     for line in verdict.evidence.lines().filter(|_| !said) {
         let _ = writeln!(text, "{INDENT}  {} {line}", paint(DIM, "│"));
+    }
+    if let Some(hint) = hint(verdict) {
+        let _ = writeln!(text, "{INDENT}  {:<9}{hint}", "hint");
     }
     text
 }

@@ -79,6 +79,14 @@ impl Scene {
         fs::write(path, text).unwrap();
     }
 
+    /// Copies a program. Nothing of this process ever has the copy open: whatever another test
+    /// starts meanwhile would keep it from being executed.
+    fn copy(&self, from: &str, to: &str) {
+        #[expect(clippy::disallowed_methods, reason = "tests start real programs")]
+        let copied = Command::new("cp").arg(from).arg(self.at(to)).status();
+        assert!(copied.expect("cp can be started").success());
+    }
+
     fn files(&self) {
         let secret = format!("{}\n", self.secret);
         for path in ["outside/secret.txt", "home/.ssh/id"] {
@@ -99,11 +107,11 @@ impl Scene {
             fs::set_permissions(self.at(path), fs::Permissions::from_mode(mode)).unwrap();
         };
         mode("ws/tool.py", 0o755);
-        fs::copy("/usr/bin/touch", self.at("ws/own")).unwrap();
+        self.copy("/usr/bin/touch", "ws/own");
         fs::create_dir(self.at("ws/out")).unwrap();
         symlink("../outside", self.at("ws/leads-out")).unwrap();
-        self.write("bin/wf", "");
-        fs::copy(env!("CARGO_BIN_EXE_wf"), self.at("bin/wf")).unwrap();
+        fs::create_dir(self.at("bin")).unwrap();
+        self.copy(env!("CARGO_BIN_EXE_wf"), "bin/wf");
         for path in ["", "bin", "bin/wf"] {
             mode(path, 0o755);
         }
@@ -125,7 +133,7 @@ impl Scene {
             chown(path, Some(NOBODY), Some(NOBODY)).unwrap();
         }
         self.write("ws/root-only.txt", format!("{}\n", self.secret));
-        fs::copy("/usr/bin/cat", self.at("ws/suid-cat")).unwrap();
+        self.copy("/usr/bin/cat", "ws/suid-cat");
         for (path, mode) in [("ws/root-only.txt", 0o600), ("ws/suid-cat", 0o4755)] {
             fs::set_permissions(self.at(path), fs::Permissions::from_mode(mode)).unwrap();
         }

@@ -56,7 +56,8 @@ fn a_service_outlives_a_dead_engine_until_the_run_ends() {
             .iter()
             .any(|line| line.contains("1000"))
     };
-    assert!(serving());
+    // It is the shell that starts it for a moment.
+    until("the service runs", serving);
     sandbox.file("go", "");
     sandbox.wf(&["resume", "--last"]).exits(0);
     assert!(!serving());

@@ -80,6 +80,22 @@ impl Group {
     }
 }
 
+impl Group {
+    /// Whether something in it was killed for want of memory.
+    pub(super) fn ran_out(&self) -> bool {
+        let told = |folder: &PathBuf| {
+            let files = ["memory.events", "memory.oom_control"];
+            let read = files.map(|file| fs::read_to_string(folder.join(file)).unwrap_or_default());
+            let counts = |text: &String| {
+                let mut lines = text.lines();
+                lines.any(|line| matches!(line.split_once(' '), Some(("oom_kill", count)) if count != "0"))
+            };
+            read.iter().any(counts)
+        };
+        self.folders.iter().any(told)
+    }
+}
+
 impl Drop for Group {
     fn drop(&mut self) {
         for folder in &self.folders {

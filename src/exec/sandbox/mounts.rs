@@ -137,6 +137,11 @@ impl<'a> View<'a> {
         }
         found.sort_by_key(|(_, place)| place.components().count());
         for (source, place) in found {
+            if place == Path::new("/") {
+                return Err(
+                    "a sandbox cannot show all of the file system: name folders in `read`".into(),
+                );
+            }
             if !covered(&place, shown) {
                 bind(&source, &place, Access::Read)?;
                 shown.push(place);

@@ -20,7 +20,7 @@ use crate::machine::Exit;
 pub(in crate::exec) struct Confined {
     talk: UnixStream,
     /// Removed after everything in it has ended.
-    _group: Group,
+    group: Group,
 }
 
 /// What was heard of a sandbox whose processes have ended.
@@ -68,10 +68,7 @@ pub(in crate::exec) fn start(
     });
     // Without the word it waits for, it does nothing but end.
     ready.map_err(unable)?;
-    let confined = Confined {
-        talk,
-        _group: group,
-    };
+    let confined = Confined { talk, group };
     Ok((started, confined))
 }
 
@@ -99,6 +96,12 @@ impl Confined {
                 Word::Code(code) => report.exit = Some(Exit::Code { code }),
                 Word::Signal(signal) => report.exit = Some(Exit::Signal { signal }),
             }
+        }
+        let killed =
+            |exit: &Exit| matches!(exit, Exit::Signal { signal: 9 } | Exit::Code { code: 137 });
+        if report.exit.as_ref().is_none_or(killed) && self.group.ran_out() {
+            let why = "it took more memory than `limits` lets it";
+            report.exit = Some(Unable::environmental(why).into());
         }
         report
     }

@@ -4,9 +4,9 @@ use std::time::Duration;
 use anstyle::Style;
 
 use super::elapsed;
+use super::hint::hint;
 use super::paint::{BAD, DIM, paint};
 use crate::machine::Verdict;
-use crate::verify::hint;
 
 /// Where the text of a line begins, after verb and time.
 pub(super) const INDENT: &str = "                       ";

@@ -17,6 +17,7 @@ pub mod attest;
 pub mod draw;
 pub mod follow;
 mod forecast;
+mod hint;
 mod lines;
 pub mod mistakes;
 mod paint;

@@ -8,7 +8,6 @@
 
 mod classify;
 mod found;
-mod hint;
 mod judge;
 mod output;
 #[cfg(test)]
@@ -20,6 +19,5 @@ mod text;
 
 pub use classify::{END, classify};
 pub use found::{FileFound, Found};
-pub use hint::hint;
 pub use judge::{Judgement, judge};
 pub use signs::{FAILURE_SIGNS, FailureSign, Sign};

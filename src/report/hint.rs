@@ -16,7 +16,7 @@ const NO_NETWORK: [&str; 8] = [
 const NO_PROGRAM: [&str; 2] = ["exit code 127", "there is no program"];
 
 /// What may help a check that did not pass, if its sandbox seems to be the reason.
-pub fn hint(verdict: &Verdict) -> Option<&'static str> {
+pub(super) fn hint(verdict: &Verdict) -> Option<&'static str> {
     let guards = verdict.guards.as_ref()?;
     if verdict.ruling == Ruling::Pass {
         return None;

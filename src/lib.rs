@@ -38,7 +38,10 @@
 //! item of a repeated step. *Attempt*: one execution of a place. *Run*: one execution of a plan.
 //! *Check*: one external verification; a *criterion* is what it decides, a *verdict* what it
 //! ruled. *State* says where a step is in its life; *standing* says how far its result is
-//! believed: `reported` is the worker's word, `verified` is a check's.
+//! believed: `reported` is the worker's word, `verified` is a check's. *Sandbox*: what confines a
+//! check, or a step that asks for it; a *guard* is one thing that it enforces. *Fixed*: what a check
+//! relies on, as it was when the run began. *Evidence*: what was checked; it is *stale* once that
+//! has changed. *Correction*: what an attempt is told about the one before.
 //!
 //! Start reading at [`machine`].
 

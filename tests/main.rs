@@ -22,6 +22,7 @@ mod leases;
 mod logs;
 mod machine;
 mod processes;
+mod restricted;
 mod schemas;
 mod secrets;
 mod sim;

@@ -15,10 +15,14 @@ pub(super) fn below(folder: &Path) -> Vec<(PathBuf, bool)> {
 
 fn look(folder: &Path, deeper: usize, found: &mut Vec<(PathBuf, bool)>) {
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
-        let path = entry.path();
-        let Ok(data) = fs::symlink_metadata(&path) else {
+        // Most of what is in `/etc` is links: their kind is known without asking for more.
+        if entry.file_type().is_ok_and(|kind| kind.is_symlink()) {
+            continue;
+        }
+        let Ok(data) = entry.metadata() else {
             continue;
         };
+        let path = entry.path();
         if data.is_dir() {
             if data.mode() & 0o005 != 0o005 {
                 found.push((path, true));

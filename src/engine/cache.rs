@@ -97,10 +97,12 @@ fn key(task: &Task, step: &Step) -> Result<(Digest, Value, Vec<String>), Unable>
         templates.map(|glob| glob.render(known)).collect()
     });
     let files = files.map_err(logical)?;
+    let session = &task.run.session;
+    let confined = session.around.as_ref().and(step.allow.as_ref());
     let basis = cache::Basis {
         work,
         cwd: step.cwd.as_deref().unwrap_or("."),
-        sandbox: step.allow.as_ref().map(|allow| (allow, &step.limits)),
+        sandbox: confined.map(|allow| (allow, &step.limits)),
         env,
         params: &task.run.params,
         item: task.item.as_ref().map(|item| &item.value),

@@ -55,6 +55,24 @@ pub struct Gap {
     pub of: u32,
 }
 
+impl Gap {
+    /// Counts one more criterion of an attempt in a trajectory.
+    pub fn count(gaps: &mut Vec<Self>, attempt: u32, passed: bool) {
+        if gaps.last().is_none_or(|gap| gap.attempt != attempt) {
+            let (failed, of) = (0, 0);
+            gaps.push(Self {
+                attempt,
+                failed,
+                of,
+            });
+        }
+        if let Some(gap) = gaps.last_mut() {
+            gap.of += 1;
+            gap.failed += u32::from(!passed);
+        }
+    }
+}
+
 impl Machine {
     /// What the next attempt of a place, or the one under way, is told; `None` if it is the first.
     pub(super) fn correction(&self, spot: Spot) -> Option<Box<Correction>> {

@@ -62,18 +62,7 @@ impl State {
 impl Tries {
     fn rule(&mut self, attempt: u32, verdict: &Verdict) {
         self.attempt = attempt;
-        if self.gaps.last().is_none_or(|gap| gap.attempt != attempt) {
-            let (failed, of) = (0, 0);
-            self.gaps.push(Gap {
-                attempt,
-                failed,
-                of,
-            });
-        }
-        if let Some(gap) = self.gaps.last_mut() {
-            gap.of += 1;
-            gap.failed += u32::from(!verdict.passed());
-        }
+        Gap::count(&mut self.gaps, attempt, verdict.passed());
         if !verdict.passed() {
             if self.failed.is_empty() {
                 self.class = verdict.class;

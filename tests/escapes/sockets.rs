@@ -2,6 +2,17 @@
 
 use super::attempt::Attempt;
 
+/// Opens sockets of families that no program of a sandbox needs.
+const ODD: &str = r"
+for family, kind in [(40, 1), (17, 3), (17, 2), (38, 5), (2, 3), (10, 3), (44, 3), (21, 5), (42, 2),
+                     (29, 3), (30, 5), (31, 3), (39, 5), (15, 3), (43, 1), (41, 2), (9, 5), (3, 5)]:
+    try:
+        socket.socket(family, kind)
+        through(family)
+    except OSError as error:
+        print(family, error)
+";
+
 pub const ATTEMPTS: &[Attempt] = &[
     Attempt::python(
         "tcp",
@@ -90,29 +101,13 @@ if others:
     Attempt::python(
         "odd_sockets",
         "open sockets that no network confines, or that look below it",
-        r"
-for family, kind in [(40, 1), (17, 3), (17, 2), (38, 5), (2, 3), (10, 3), (44, 3), (21, 5), (42, 2),
-                     (29, 3), (30, 5), (31, 3), (39, 5), (15, 3), (43, 1), (41, 2), (9, 5), (3, 5)]:
-    try:
-        socket.socket(family, kind)
-        through(family)
-    except OSError as error:
-        print(family, error)
-",
+        ODD,
     )
     .only_inside(),
     Attempt::python(
         "odd_sockets_with_network",
         "the same, where the network is allowed",
-        r"
-for family, kind in [(40, 1), (17, 3), (17, 2), (38, 5), (2, 3), (10, 3), (44, 3), (21, 5), (42, 2),
-                     (29, 3), (30, 5), (31, 3), (39, 5), (15, 3), (43, 1), (41, 2), (9, 5), (3, 5)]:
-    try:
-        socket.socket(family, kind)
-        through(family)
-    except OSError as error:
-        print(family, error)
-",
+        ODD,
     )
     .step("net: true")
     .only_inside(),

@@ -48,18 +48,7 @@ impl Trajectory {
     }
 
     fn judged(&mut self, attempt: u32, passed: bool) {
-        if self.gaps.last().is_none_or(|gap| gap.attempt != attempt) {
-            let (failed, of) = (0, 0);
-            self.gaps.push(Gap {
-                attempt,
-                failed,
-                of,
-            });
-        }
-        if let Some(gap) = self.gaps.last_mut() {
-            gap.failed += u32::from(!passed);
-            gap.of += 1;
-        }
+        Gap::count(&mut self.gaps, attempt, passed);
     }
 
     /// `gap 3/5 → 1/5 → 0/5`: how many criteria failed, of how many. `None` of a single attempt.

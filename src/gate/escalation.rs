@@ -23,7 +23,7 @@ pub fn escalation(name: Option<&str>, gate: &Gate, plan: &[Escalation]) -> Resol
         .or_else(|| built_in(name))
     {
         Some(escalation) => fine(escalation),
-        None => reported(format!("there is no escalation `{name}`")),
+        None => reported(&format!("there is no escalation `{name}`")),
     }
 }
 
@@ -39,7 +39,7 @@ pub fn after(
     let next = done.fallback.as_deref()?;
     if next == done.name || tried.contains(&next) {
         let why = format!("the escalation `{next}` falls back on itself");
-        return Some(reported(why));
+        return Some(reported(&why));
     }
     Some(escalation(Some(next), gate, plan))
 }
@@ -96,7 +96,7 @@ fn fine(escalation: Escalation) -> Resolved {
     }
 }
 
-fn reported(why: String) -> Resolved {
+fn reported(why: &str) -> Resolved {
     Resolved {
         escalation: report(),
         warning: Some(format!("{why}, so it is reported")),

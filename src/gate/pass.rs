@@ -44,7 +44,7 @@ impl Pass {
 
     /// The gate to ask next, and what to ask it about; `None` after the last. Asked again before
     /// there was an answer, it is the same.
-    pub fn next(&mut self) -> Option<(Arc<Gate>, &Context)> {
+    pub fn ask(&mut self) -> Option<(Arc<Gate>, &Context)> {
         if self.asked.is_none() {
             self.asked = self.left.pop_front();
         }

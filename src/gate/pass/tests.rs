@@ -23,14 +23,14 @@ fn object(value: Value) -> Object {
     object
 }
 
-fn says(action: Action, modified: Value) -> Result<Answer, String> {
-    Ok(Answer {
+fn says(action: Action, modified: Value) -> Answer {
+    Answer {
         action,
         reason: "because".into(),
         score: None,
         flags: Vec::new(),
         modified: object(modified),
-    })
+    }
 }
 
 /// Asks gates and answers for them; gives what came of it, and what each was asked about.
@@ -41,7 +41,7 @@ fn play(
 ) -> (Gated, Vec<(String, Context)>) {
     let mut pass = Pass::new(gates, &[Trigger::OnOutput], object(context));
     let mut seen = Vec::new();
-    while let Some((gate, context)) = pass.next() {
+    while let Some((gate, context)) = pass.ask() {
         seen.push((gate.id.to_string(), context.clone()));
         pass.take(answer(&gate), 7);
     }
@@ -83,7 +83,7 @@ fn only_gates_of_the_trigger_are_asked_and_in_the_order_of_triggers() {
     let triggers = [Trigger::AfterStep, Trigger::OnOutput];
     let mut pass = Pass::new(&gates, &triggers, Context::new());
     let mut asked = Vec::new();
-    while let Some((gate, context)) = pass.next() {
+    while let Some((gate, context)) = pass.ask() {
         asked.push(format!("{} {}", gate.id, context["trigger"]));
         pass.take(Ok(Answer::pass()), 0);
     }
@@ -99,7 +99,7 @@ fn the_first_block_decides_and_the_rest_still_run_for_the_record() {
         } else {
             Block
         };
-        says(action, json!({}))
+        Ok(says(action, json!({})))
     });
     assert_eq!(ids(&seen), ["one", "two", "three"]);
     let actions: Vec<_> = gated.results.iter().map(|result| result.action).collect();
@@ -114,7 +114,7 @@ fn the_first_block_decides_and_the_rest_still_run_for_the_record() {
 fn rewriting_goes_from_left_to_right_and_quality_gates_see_the_end_of_it() {
     let gates = [gate("a", Policy), gate("b", Policy), gate("c", Quality)];
     let (gated, seen) = play(&gates, json!({ "response": "0" }), |gate| {
-        says(Continue, json!({ "response": gate.id.as_str() }))
+        Ok(says(Continue, json!({ "response": gate.id.as_str() })))
     });
     let texts: Vec<_> = seen
         .iter()
@@ -129,7 +129,7 @@ fn rewriting_goes_from_left_to_right_and_quality_gates_see_the_end_of_it() {
 fn only_three_keys_may_be_rewritten_and_the_others_are_recorded() {
     let (gated, seen) = play(&[gate("a", Policy), gate("b", Policy)], json!({}), |_| {
         let all = json!({ "response": 1, "message": 2, "tool_args": 3, "params": 4, "trigger": 5 });
-        says(Continue, all)
+        Ok(says(Continue, all))
     });
     let first = &gated.results[0];
     assert_eq!(first.changed, ["response", "message", "tool_args"]);
@@ -145,7 +145,7 @@ fn only_three_keys_may_be_rewritten_and_the_others_are_recorded() {
 fn a_quality_gate_cannot_block_ask_or_rewrite_and_that_it_tried_is_recorded() {
     for tried in [Block, RequireApproval] {
         let (gated, _) = play(&[gate("a", Quality)], json!({}), |_| {
-            says(tried, json!({ "response": "mine" }))
+            Ok(says(tried, json!({ "response": "mine" })))
         });
         let result = &gated.results[0];
         assert_eq!((result.action, result.ignored), (Continue, Some(tried)));
@@ -205,11 +205,11 @@ fn without_a_model_an_llm_gate_lets_pass_and_a_promoted_one_blocks() {
 fn an_answer_that_nobody_asked_for_counts_nothing() {
     let mut pass = Pass::new(&[gate("a", Policy)], &[Trigger::OnOutput], Context::new());
     pass.take(Ok(Answer::block("early")), 0);
-    assert!(pass.next().is_some());
-    assert!(pass.next().is_some(), "it is still the same");
+    assert!(pass.ask().is_some());
+    assert!(pass.ask().is_some(), "it is still the same");
     pass.take(Ok(Answer::pass()), 0);
     pass.take(Ok(Answer::block("late")), 0);
-    assert!(pass.next().is_none());
+    assert!(pass.ask().is_none());
     assert_eq!(pass.end().results.len(), 1);
 }
 
@@ -245,7 +245,7 @@ proptest! {
             let modified = keys.iter().map(|key| ((*key).to_owned(), json!(at))).collect();
             match action {
                 None => Err("gone".into()),
-                Some(action) => says(*action, Value::Object(modified)),
+                Some(action) => Ok(says(*action, Value::Object(modified))),
             }
         });
         // Everybody is asked once, those that decide first, else in order.

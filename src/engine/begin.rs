@@ -47,6 +47,7 @@ pub fn run(session: &Arc<Session>, request: Request) -> Result<Finished, EngineE
             params,
             past,
             fixed,
+            pins: None,
             evidence: BTreeMap::new(),
         };
         let ongoing = ongoing(session, &fence, errand, None)?;
@@ -104,6 +105,7 @@ fn go_on(
             params,
             past,
             fixed,
+            pins: None,
             evidence: evidence::recorded(events.iter().map(|(_, event)| event)),
         };
         let ongoing = ongoing(session, &fence, errand, keepers)?;

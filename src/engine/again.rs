@@ -145,6 +145,7 @@ impl Look {
             past: None,
             fixed,
             pins: None,
+            approved: None,
             evidence: files,
         };
         // Nothing is written, so nobody's right to write is needed.

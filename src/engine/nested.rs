@@ -147,6 +147,7 @@ fn prepare(
         past,
         fixed: outer.fixed.clone(),
         pins: outer.pins.clone(),
+        approved: outer.approved.clone(),
         evidence: evidence::recorded(events.iter().map(|(_, event)| event)),
     };
     let run = Ongoing::new(session, this, errand, tenure)?;

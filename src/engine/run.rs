@@ -6,7 +6,7 @@ use crate::digest::Digest;
 use crate::exec::fixed::Fixed;
 use crate::exec::pinned::Pins;
 use crate::exec::secret::Secrets;
-use crate::machine::{Artifact, Attempt, Place};
+use crate::machine::{Approved, Artifact, Attempt, Place};
 use crate::mask::Mask;
 use crate::model::{Object, Plan};
 use crate::name::Name;
@@ -35,6 +35,8 @@ pub(super) struct Errand {
     pub(super) fixed: Option<Arc<Fixed>>,
     /// The files that were approved, if the outermost run has an approval.
     pub(super) pins: Option<Arc<Pins>>,
+    /// Who approved it, if it is the outermost.
+    pub(super) approved: Option<Arc<Approved>>,
     /// The evidence of its places that is recorded.
     pub(super) evidence: BTreeMap<Place, Vec<Artifact>>,
 }
@@ -59,6 +61,8 @@ pub(super) struct Ongoing {
     pub(super) fixed: Option<Arc<Fixed>>,
     /// The files that were approved, if the outermost run has an approval.
     pub(super) pins: Option<Arc<Pins>>,
+    /// Who approved the outermost run.
+    pub(super) approved: Option<Arc<Approved>>,
     files: Mutex<Files>,
 }
 
@@ -84,6 +88,7 @@ impl Ongoing {
             past,
             fixed,
             pins,
+            approved,
             evidence,
         } = errand;
         let dir = session.store.folder().create_run(&this.id)?;
@@ -109,6 +114,7 @@ impl Ongoing {
             keys,
             fixed,
             pins,
+            approved,
             files,
         }))
     }

@@ -81,15 +81,12 @@ pub fn spawn(command: &Command, mark: &str) -> Result<Process, Unable> {
     let env = variables(command, &cwd, mark);
     let held = command.pins.as_ref().map(|pins| pins.hold(command));
     let held = held.transpose()?;
-    let (started, confined) = match &command.sandbox {
-        Some(asked) => {
-            let (started, confined) = sandbox::start(command, asked, env, mark)?;
-            (started, Some(confined))
-        }
-        None => {
-            let program = held.as_ref().and_then(Held::program);
-            (open(command, program, &cwd, &env)?, None)
-        }
+    let (started, confined) = if let Some(asked) = &command.sandbox {
+        let (started, confined) = sandbox::start(command, asked, env, mark)?;
+        (started, Some(confined))
+    } else {
+        let program = held.as_ref().and_then(Held::program);
+        (open(command, program.as_deref(), &cwd, &env)?, None)
     };
     let ends = rustix::process::pidfd_open(started.pid, PidfdFlags::NONBLOCK);
     let ends = ends.map_err(io::Error::from).and_then(watched);
@@ -115,13 +112,13 @@ pub fn spawn(command: &Command, mark: &str) -> Result<Process, Unable> {
 /// Starts a process that nothing confines: this very file, if one is given.
 fn open(
     command: &Command,
-    file: Option<PathBuf>,
+    file: Option<&Path>,
     cwd: &Path,
     env: &[String],
 ) -> Result<Started, Unable> {
     let (called, program) = program(command, command.path())?;
     let image = Image {
-        program: file.as_ref().unwrap_or(&called),
+        program: file.unwrap_or(&called),
         argv: &command.argv,
         env,
         cwd,

@@ -210,7 +210,7 @@ impl Reader {
                     Target::Here { tabs }
                 }
             }
-            ('<', Some('&' | '>')) | ('>', Some('>' | '&')) => {
+            ('<' | '>', Some('&' | '>')) => {
                 self.at += 1;
                 Target::Nothing
             }

@@ -7,7 +7,7 @@ use crate::digest::Digest;
 use crate::exec::fixed::{Said, Site, checks, executed, family, globs, product_globs};
 use crate::exec::{Unable, environment};
 use crate::expr::Template;
-use crate::model::{Check, Plan, Probe, Script, SecretSource, Step, Work};
+use crate::model::{Check, EnvVar, Gate, Plan, Probe, Provider, Script, SecretSource, Step, Work};
 
 /// Every file of the workspace that a plan, and all plans that it uses, execute: by its path,
 /// relative to the workspace, with the digest of its content, sorted. Of a link, which is listed as
@@ -45,6 +45,9 @@ fn commands<'a>(plan: &'a Plan, site: Site<'a>) -> Vec<Said<'a>> {
     let steps = plan.steps().iter();
     let mut all: Vec<Said<'a>> = steps.filter_map(|step| of_step(plan, step, site)).collect();
     all.extend(checks(plan).filter_map(|check| of_check(check, site)));
+    let gates = plan.steps().iter().flat_map(|step| &step.gates);
+    let gates = gates.chain(&plan.parts().gates);
+    all.extend(gates.filter_map(|gate| of_gate(gate, site)));
     for secret in &plan.parts().secrets {
         if let SecretSource::Command(argv) = &secret.source {
             let vars = site.host.iter();
@@ -65,7 +68,7 @@ fn of_step<'a>(plan: &Plan, step: &Step, site: Site<'a>) -> Option<Said<'a>> {
     let argv = match &step.work {
         Work::Run(script) => of_script(script),
         Work::Exec(words) => of_words(words, site),
-        Work::Http(_) | Work::Uses(_) | Work::Wait(_) => return None,
+        Work::Http(_) | Work::Uses(_) | Work::Wait(_) | Work::Approve(_) => return None,
     };
     let vars = environment::of_step_so_far(site, (&plan.parts().env, step));
     Some(Said {
@@ -77,17 +80,28 @@ fn of_step<'a>(plan: &Plan, step: &Step, site: Site<'a>) -> Option<Said<'a>> {
 }
 
 fn of_check<'a>(check: &Check, site: Site<'a>) -> Option<Said<'a>> {
-    let argv = match check.probe.as_ref()? {
+    let probe = check.probe.as_ref()?;
+    Some(of_probe(probe, &check.env, check.cwd.as_deref(), site))
+}
+
+fn of_gate<'a>(gate: &Gate, site: Site<'a>) -> Option<Said<'a>> {
+    match &gate.provider {
+        Provider::Script(script) => Some(of_probe(&script.probe, &script.env, None, site)),
+        Provider::Predicate(_) | Provider::Guardrail(_) | Provider::Llm(_) => None,
+    }
+}
+
+fn of_probe<'a>(probe: &Probe, env: &[EnvVar], cwd: Option<&str>, site: Site<'a>) -> Said<'a> {
+    let argv = match probe {
         Probe::Run(script) => of_script(script),
         Probe::Exec(words) => of_words(words, site),
     };
-    let vars = environment::of_check_so_far(site.host, site.root, site.params, &check.env);
-    Some(Said {
+    Said {
         argv,
-        vars,
-        cwd: folder(site.root, check.cwd.as_deref()),
+        vars: environment::of_check_so_far(site.host, site.root, site.params, env),
+        cwd: folder(site.root, cwd),
         root: site.root,
-    })
+    }
 }
 
 fn folder(root: &Path, cwd: Option<&str>) -> std::path::PathBuf {

@@ -61,7 +61,7 @@ impl Walker {
                 self.makes(last.as_deref().into_iter());
             }
             "tee" if !args.iter().flatten().any(|word| word == "-a") => {
-                self.makes(args.iter().flatten().map(String::as_str))
+                self.makes(args.iter().flatten().map(String::as_str));
             }
             "cc" | "gcc" | "clang" | "g++" | "c++" | "clang++" | "rustc" | "go" | "curl" => {
                 let named = args.iter().position(|word| word.as_deref() == Some("-o"));

@@ -27,6 +27,7 @@ pub mod http;
 pub mod keeper;
 pub mod log;
 pub mod outputs;
+pub mod pinned;
 pub mod probe;
 pub mod process;
 pub mod sandbox;

@@ -31,6 +31,7 @@ const LAYERS: &[(&str, &str)] = &[
         "name digest time crash model expr graph machine verify mask store exec repeat config",
     ),
     ("seal", "digest"),
+    ("approval", "digest time name model seal"),
     (
         "report",
         "source diag name digest time model expr graph machine store repeat engine seal",
@@ -51,6 +52,7 @@ const CRATES: &[(&str, &str)] = &[
     ("reqwest", "exec"),
     ("ed25519_dalek", "seal"),
     ("base64ct", "seal"),
+    ("pkcs8", "seal"),
     ("keyring", "exec"),
     ("keyring_core", "exec"),
     ("aho_corasick", "mask"),

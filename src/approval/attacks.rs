@@ -132,7 +132,7 @@ fn what_is_done_must_be_what_was_approved() {
     assert_eq!(
         done(|it| {
             it.files.remove(0);
-            it.files.push(super::Pin {
+            it.files.push(crate::machine::Pin {
                 path: "new.sh".into(),
                 digest: Digest::of(b""),
             });

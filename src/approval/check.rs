@@ -4,10 +4,10 @@ use std::time::Duration;
 use serde_json::json;
 
 use super::{
-    Approver, Approvers, Ask, Nonce, Pin, Policy, Refusal, Scope, Statement, Token, Verdict,
-    differences,
+    Approver, Approvers, Ask, Nonce, Policy, Refusal, Scope, Statement, Token, Verdict, differences,
 };
 use crate::digest::Digest;
+use crate::machine::{By, Pin};
 use crate::model::Object;
 use crate::name::{PlanId, RunId};
 use crate::seal::canonical;
@@ -48,15 +48,6 @@ pub struct Spawned {
     pub policy: Digest,
     /// The digest of its own plan.
     pub plan: Digest,
-}
-
-/// Who approved.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct By {
-    /// The id of the key.
-    pub key: Digest,
-    /// The name that the policy has for it.
-    pub name: String,
 }
 
 /// An approval holds.

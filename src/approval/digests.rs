@@ -1,21 +1,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
-use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::digest::Digest;
+use crate::machine::Pin;
 use crate::seal::canonical;
-
-/// A file as it was approved.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Pin {
-    /// Its path, relative to the workspace, with `/`.
-    pub path: String,
-    /// SHA-256 of its bytes.
-    pub digest: Digest,
-}
 
 /// The digest of a plan: of every text that it is made of and every file that it executes, in
 /// the order of their paths. The order in which they are given does not matter.

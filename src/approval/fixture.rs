@@ -1,10 +1,11 @@
 //! An approval that holds, for tests to spoil.
 
 use super::{
-    Approver, Approvers, Bound, Nonce, Pin, PlanRef, Policy, Refusal, Scope, Statement, Subject,
-    Token, Verdict, plan_digest, verify,
+    Approver, Approvers, Bound, Nonce, PlanRef, Policy, Refusal, Scope, Statement, Subject, Token,
+    Verdict, plan_digest, verify,
 };
 use crate::digest::Digest;
+use crate::machine::Pin;
 use crate::model::Object;
 use crate::name::{PlanId, RunId};
 use crate::seal::Signer;

@@ -25,8 +25,8 @@ mod fixture;
 mod forged;
 
 pub use approvers::{Approver, Approvers, Policy, VALIDITY};
-pub use check::{By, Consumption, SKEW, Spawned, Subject, Valid, check, verify};
-pub use digests::{Difference, Pin, SpawnPolicy, differences, plan_digest};
+pub use check::{Consumption, SKEW, Spawned, Subject, Valid, check, verify};
+pub use digests::{Difference, SpawnPolicy, differences, plan_digest};
 pub use refusal::Refusal;
 pub use statement::{Ask, Bound, Nonce, PlanRef, Scope, Statement, VERSION, Verdict};
 pub use token::{PAYLOAD, Token};

@@ -4,8 +4,8 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::Pin;
 use crate::digest::Digest;
+use crate::machine::Pin;
 use crate::model::Schema;
 use crate::name::{PlanId, RunId};
 use crate::seal::canonical;

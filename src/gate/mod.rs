@@ -7,6 +7,8 @@
 //! **Invariant:** a quality gate decides nothing and rewrites nothing. **Invariant:** only what
 //! [`ALLOWED_MUTATIONS`] names is ever rewritten.
 
+mod escalation;
 mod result;
 
+pub use escalation::escalation;
 pub use result::{ALLOWED_MUTATIONS, Action, Answer, Context, GateResult, Gated};

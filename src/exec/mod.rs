@@ -25,6 +25,7 @@ pub mod files;
 pub mod fixed;
 pub mod http;
 pub mod keeper;
+pub mod keyfile;
 pub mod log;
 pub mod outputs;
 pub mod pinned;

@@ -11,6 +11,7 @@ pub mod completions;
 pub mod doctor;
 pub mod graph;
 pub mod init;
+pub mod key;
 pub mod logs;
 pub mod restore;
 pub mod resume;

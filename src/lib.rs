@@ -27,7 +27,7 @@
 //! |---|---|---|
 //! | words | [`digest`] [`source`] [`diag`] [`name`] [`time`] [`crash`] | know nothing else |
 //! | language | [`expr`] [`model`] [`spec`] [`graph`] [`check`] [`config`] | be pure: text in, model and diagnostics out |
-//! | decisions | [`machine`] [`verify`] [`mask`] [`seal`] | be pure: no clock, no I/O, no async |
+//! | decisions | [`gate`] [`machine`] [`verify`] [`mask`] [`seal`] | be pure: no clock, no I/O, no async |
 //! | hands | [`store`] [`exec`] [`repeat`] | touch the disk, processes and the network |
 //! | engine | [`engine`] | wait |
 //! | faces | [`report`] [`cli`] | speak to people |
@@ -54,6 +54,7 @@ pub mod digest;
 pub mod engine;
 pub mod exec;
 pub mod expr;
+pub mod gate;
 pub mod graph;
 pub mod machine;
 pub mod mask;

@@ -17,23 +17,24 @@ const LAYERS: &[(&str, &str)] = &[
     ("spec", "source diag name time digest model expr"),
     ("check", "source diag name time model expr graph spec"),
     ("config", "source diag name time model spec"),
-    ("machine", "name digest time model expr"),
+    ("gate", "name digest time model"),
+    ("machine", "name digest time model expr gate"),
     ("verify", "name digest time model expr machine"),
     ("mask", ""),
-    ("store", "name digest time crash model machine"),
+    ("store", "name digest time crash model gate machine"),
     (
         "exec",
-        "diag name digest time crash model expr machine mask store verify",
+        "diag name digest time crash model expr gate machine mask store verify",
     ),
-    ("repeat", "name model expr machine store"),
+    ("repeat", "name model expr gate machine store"),
     (
         "engine",
-        "name digest time crash model expr graph machine verify mask store exec repeat config",
+        "name digest time crash model expr graph gate machine verify mask store exec repeat config",
     ),
     ("seal", "digest"),
     (
         "report",
-        "source diag name digest time model expr graph machine store repeat engine seal",
+        "source diag name digest time model expr graph gate machine store repeat engine seal",
     ),
 ];
 

@@ -144,6 +144,7 @@ impl Look {
             params,
             past: None,
             fixed,
+            approved: None,
             evidence: files,
         };
         // Nothing is written, so nobody's right to write is needed.

@@ -72,11 +72,14 @@ pub(super) fn begin(run: &Ongoing) -> Result<Happening, StoreError> {
     let past = run.past.as_ref();
     let kept = past.map(Past::kept).unwrap_or_default();
     // What is nested goes by what the outermost run noted.
-    let fixed = run.fixed.as_ref().filter(|_| run.this.path.is_empty());
+    let outermost = run.this.path.is_empty();
+    let fixed = run.fixed.as_ref().filter(|_| outermost);
+    let approved = run.approved.as_ref().filter(|_| outermost);
     Ok(Happening::Begin {
         kept: believed(&run.session, kept)?,
         left: past.map(Past::left).unwrap_or_default(),
         fixed: fixed.map(|fixed| fixed.files()).unwrap_or_default(),
+        approved: approved.map(|approved| Box::new((**approved).clone())),
     })
 }
 

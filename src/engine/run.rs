@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use crate::digest::Digest;
 use crate::exec::fixed::Fixed;
 use crate::exec::secret::Secrets;
-use crate::machine::{Artifact, Attempt, Place};
+use crate::machine::{Approved, Artifact, Attempt, Place};
 use crate::mask::Mask;
 use crate::model::{Object, Plan};
 use crate::name::Name;
@@ -32,6 +32,8 @@ pub(super) struct Errand {
     pub(super) past: Option<Past>,
     /// What the checks relied on when the outermost run began, if that is known.
     pub(super) fixed: Option<Arc<Fixed>>,
+    /// Who approved it, if it is the outermost.
+    pub(super) approved: Option<Arc<Approved>>,
     /// The evidence of its places that is recorded.
     pub(super) evidence: BTreeMap<Place, Vec<Artifact>>,
 }
@@ -54,6 +56,8 @@ pub(super) struct Ongoing {
     keys: Mutex<BTreeMap<Place, (Digest, Vec<String>)>>,
     /// What the checks relied on when the outermost run began, if that is known.
     pub(super) fixed: Option<Arc<Fixed>>,
+    /// Who approved the outermost run.
+    pub(super) approved: Option<Arc<Approved>>,
     files: Mutex<Files>,
 }
 
@@ -78,6 +82,7 @@ impl Ongoing {
             params,
             past,
             fixed,
+            approved,
             evidence,
         } = errand;
         let dir = session.store.folder().create_run(&this.id)?;
@@ -101,6 +106,7 @@ impl Ongoing {
             mask,
             keys,
             fixed,
+            approved,
             files,
         }))
     }

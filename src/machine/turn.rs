@@ -7,8 +7,8 @@ use super::flaw::{bad_outputs, refutation};
 use super::scope::{self, View};
 use super::state::{self, Doing, Live, Spot, State};
 use super::{
-    Artifact, Attempt, Cached, Effect, Ended, Event, Exit, Fact, FixedFile, Happening, Input, Kept,
-    Left, Outcome, Phase, Place, Standing, StepState, Timer, Verdict,
+    Approved, Artifact, Attempt, Cached, Effect, Ended, Event, Exit, Fact, FixedFile, Happening,
+    Input, Kept, Left, Outcome, Phase, Place, Standing, StepState, Timer, Verdict,
 };
 use crate::model::{Class, Object, Plan};
 use crate::name::{Name, RunId};
@@ -100,7 +100,17 @@ impl Machine {
 
     fn take(&mut self, what: Happening) {
         match what {
-            Happening::Begin { kept, left, fixed } => self.begin(kept, left, fixed),
+            Happening::Begin {
+                kept,
+                left,
+                fixed,
+                approved,
+            } => {
+                if !self.has_begun() {
+                    self.begin(approved, fixed);
+                    self.take_over(kept, left);
+                }
+            }
             Happening::Ended(ended) => self.ended(ended),
             Happening::Judged {
                 attempt: Some(attempt),
@@ -119,23 +129,32 @@ impl Machine {
             Happening::Looked { place, found } => self.looked(&place, found),
             Happening::Stale(stale) => self.stale(stale),
             Happening::Confirmed { stale } => self.confirmed(stale),
+            Happening::Gated {
+                place,
+                point,
+                gated,
+            } => self.gated(place.as_ref(), point, gated),
+            Happening::Answered { number, given } => self.answered(number, given),
             Happening::Cancel { why } => self.cancel(why),
         }
     }
 
-    fn begin(&mut self, kept: Vec<Kept>, left: Vec<Left>, fixed: Vec<FixedFile>) {
-        if self.has_begun() {
-            return;
-        }
+    fn begin(&mut self, approved: Option<Box<Approved>>, fixed: Vec<FixedFile>) {
         let started = Fact::RunStarted {
             logic: super::LOGIC,
             plan: self.plan.id().clone(),
             params: self.state.params.clone(),
         };
         self.emit(started);
+        if let Some(approved) = approved {
+            self.emit(Fact::RunApproved(approved));
+        }
         if !fixed.is_empty() {
             self.emit(Fact::ChecksFixed { files: fixed });
         }
+    }
+
+    fn take_over(&mut self, kept: Vec<Kept>, left: Vec<Left>) {
         for kept in kept {
             if self.is_open(&kept.step) {
                 self.emit(kept.into());
@@ -319,6 +338,7 @@ impl Machine {
             }
             Timer::Wait(attempt) => self.wait_over(&attempt),
             Timer::Queue(place) => self.waited_too_long(&place),
+            Timer::Ask { number } => self.ask_over(number),
             Timer::Run => {
                 let late = self.run_limit().is_some_and(|limit| limit <= self.now);
                 if late && !self.state.ending() && self.state.phase < Phase::Finally {

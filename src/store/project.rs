@@ -97,6 +97,13 @@ pub(super) fn event(
         Fact::RunEnded { .. } => change.run_ended(&event.fact),
         Fact::EvidenceStale(stale) => change.stale(stale),
         Fact::RunStarted { .. }
+        | Fact::RunApproved(_)
+        | Fact::GateJudged { .. }
+        | Fact::GatesPassed { .. }
+        | Fact::Escalated { .. }
+        | Fact::ApprovalAsked(_)
+        | Fact::ApprovalAnswered { .. }
+        | Fact::RunBlocked { .. }
         | Fact::ChecksFixed { .. }
         | Fact::EvidenceTaken { .. }
         | Fact::ItemKept { .. }

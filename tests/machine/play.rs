@@ -97,6 +97,7 @@ impl Play {
             kept: Vec::new(),
             left: Vec::new(),
             fixed: Vec::new(),
+            approved: None,
         });
         self.run(&mut open);
         self.told

@@ -154,6 +154,13 @@ fn fact(fact: &Fact) -> &'static str {
         Fact::ChecksFixed { .. } => "checks_fixed",
         Fact::EvidenceTaken { .. } => "evidence_taken",
         Fact::EvidenceStale(_) => "evidence_stale",
+        Fact::RunApproved(_) => "run_approved",
+        Fact::GateJudged { .. } => "gate_judged",
+        Fact::GatesPassed { .. } => "gates_passed",
+        Fact::Escalated { .. } => "escalated",
+        Fact::ApprovalAsked(_) => "approval_asked",
+        Fact::ApprovalAnswered { .. } => "approval_answered",
+        Fact::RunBlocked { .. } => "run_blocked",
     }
 }
 
@@ -171,6 +178,9 @@ pub fn effect(effect: &Effect) -> &'static str {
         Effect::Kill { .. } => "kill",
         Effect::Finish { .. } => "finish",
         Effect::Confirm { .. } => "confirm",
+        Effect::Gate { .. } => "gate",
+        Effect::Ask(_) => "ask",
+        Effect::Dismiss { .. } => "dismiss",
     }
 }
 
@@ -180,6 +190,7 @@ pub fn timer(timer: &Timer) -> &'static str {
         Timer::Retry(_) => "retry",
         Timer::Wait(_) => "wait",
         Timer::Queue(_) => "queue",
+        Timer::Ask { .. } => "ask",
         Timer::Run => "run",
     }
 }
@@ -209,5 +220,7 @@ pub fn input(what: &Happening) -> &'static str {
         Happening::Cancel { .. } => "cancel",
         Happening::Stale(_) => "stale",
         Happening::Confirmed { .. } => "confirmed",
+        Happening::Gated { .. } => "gated",
+        Happening::Answered { .. } => "answered",
     }
 }

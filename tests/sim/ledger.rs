@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use wf::digest::Digest;
-use wf::machine::{Attempt, Event, Fact, Phase, Place, Standing, StepState};
+use wf::machine::{Attempt, Event, Fact, GatePoint, Phase, Place, Standing, StepState};
 use wf::model::{Object, Plan, Step, Work};
 use wf::name::Name;
 use wf::time::Moment;
@@ -38,6 +38,12 @@ pub struct Ledger {
     /// When the run began, and when its `finally` steps did.
     pub since: Option<Moment>,
     pub finally_since: Option<Moment>,
+    /// What people are asked and have not answered.
+    pub asks: BTreeMap<u32, Option<Place>>,
+    /// The points of the run, and of places, whose gates let pass.
+    pub passed: BTreeSet<(Option<Place>, GatePoint)>,
+    /// Whether a gate keeps the run from going on.
+    pub blocked: bool,
     /// The end of the run, as it was told.
     pub over: Option<Fact>,
 }
@@ -136,6 +142,16 @@ impl Ledger {
         self.places.iter().filter(roomy).count()
     }
 
+    /// Whether gates can be asked: their place is alive, and they have not let pass.
+    pub fn may_ask(&self, place: Option<&Place>, point: GatePoint) -> bool {
+        let passed = self.passed.contains(&(place.cloned(), point));
+        match (place, point) {
+            (Some(place), GatePoint::Leave) => self.book(place).checking || self.is_over(place),
+            (Some(place), _) => !passed || self.is_over(place),
+            (None, _) => self.begun && !passed,
+        }
+    }
+
     /// Takes one more event into account.
     pub fn take(&mut self, event: &Event) {
         self.last = Some(event.at);
@@ -202,6 +218,12 @@ impl Ledger {
                 self.at(&attempt.place).evidence = files.first().map(|file| file.digest);
             }
             Fact::EvidenceStale(stale) => self.falls_back(&stale.place),
+            Fact::ApprovalAsked(ask) => drop(self.asks.insert(ask.number, ask.place.clone())),
+            Fact::ApprovalAnswered { number, .. } => drop(self.asks.remove(number)),
+            Fact::GatesPassed { place, point, .. } => {
+                self.passed.insert((place.clone(), *point));
+            }
+            Fact::RunBlocked { .. } => self.blocked = true,
             _ => {}
         }
     }
@@ -340,5 +362,5 @@ pub fn asks_status(step: &Step) -> bool {
 
 /// Whether the work of a step takes up room.
 pub fn takes_room(step: &Step) -> bool {
-    !matches!(step.work, Work::Wait(_))
+    !matches!(step.work, Work::Wait(_) | Work::Approve(_))
 }

@@ -254,7 +254,16 @@ impl World {
                 self.coverage.count("world", "resume");
                 self.took(at, turn)
             }
-            None => self.feed(at, i64::MIN, Happening::Begin { kept, left, fixed }),
+            None => self.feed(
+                at,
+                i64::MIN,
+                Happening::Begin {
+                    kept,
+                    left,
+                    fixed,
+                    approved: None,
+                },
+            ),
         }
     }
 

@@ -106,6 +106,8 @@ impl Lowering<'_> {
             main: plan.steps().len(),
             verify: checks(&plan.verify),
             outputs: outputs(plan),
+            gates: Vec::new(),
+            escalations: Vec::new(),
             briefing: briefing(plan),
         })
     }

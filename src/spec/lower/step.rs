@@ -55,6 +55,7 @@ pub(super) fn step(
         allow: step.allow.as_deref().map(allow),
         limits: limits(step.limits.as_deref()),
         classify: rules(&step.classify),
+        gates: Vec::new(),
         briefing: step.briefing.as_ref().map(ToString::to_string),
     })
 }

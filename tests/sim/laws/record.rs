@@ -90,6 +90,9 @@ pub fn durable_first(look: &Look<'_>) -> Result<(), String> {
         Effect::Kill { .. } => known.ending() || known.stopping,
         Effect::Finish { .. } => known.over.is_some(),
         Effect::Confirm { .. } => known.phase >= Phase::Confirm,
+        Effect::Gate { place, point, .. } => known.may_ask(place.as_ref(), *point),
+        Effect::Ask(ask) => known.asks.contains_key(&ask.number),
+        Effect::Dismiss { number } => !known.asks.contains_key(number),
         Effect::Lookup { .. } | Effect::Wake { .. } => known.begun,
     };
     ensure(told, || {
@@ -149,6 +152,9 @@ pub fn frugal(look: &Look<'_>) -> Result<(), String> {
             Effect::Lookup { place, .. } => (Some(place), "looks"),
             Effect::Remember { place, .. } => (Some(place), "remembers"),
             Effect::Confirm { .. } => (None, "confirms"),
+            Effect::Gate { place, .. } => (place.as_ref(), "is gated"),
+            Effect::Ask(ask) => (ask.place.as_ref(), "is asked for"),
+            Effect::Dismiss { .. } => continue,
             Effect::Wake { .. } | Effect::Finish { .. } => continue,
         };
         *told.entry((place, kind)).or_default() += 1;

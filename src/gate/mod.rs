@@ -1,0 +1,12 @@
+//! Gates: rules at trigger points that continue, block or ask (DESIGN section 6; Silas 5.4).
+//!
+//! A [`Context`] says what a gate is asked about; an [`Answer`] is what its provider says, a
+//! [`GateResult`] what is recorded of that, [`Gated`] what comes of all gates of a trigger point.
+//! Pure: whoever runs programs and looks at files is elsewhere.
+//!
+//! **Invariant:** a quality gate decides nothing and rewrites nothing. **Invariant:** only what
+//! [`ALLOWED_MUTATIONS`] names is ever rewritten.
+
+mod result;
+
+pub use result::{ALLOWED_MUTATIONS, Action, Answer, Context, GateResult, Gated};

@@ -63,7 +63,8 @@ pub(super) fn check(check: &Check, sheet: &mut Sheet) {
     step::classify(classify, sheet, &below);
 }
 
-fn expect(expect: &Expect, runs: bool, sheet: &mut Sheet, below: &str) {
+/// What must be found.
+pub(super) fn expect(expect: &Expect, runs: bool, sheet: &mut Sheet, below: &str) {
     let Expect {
         exit_code,
         equals,
@@ -120,7 +121,8 @@ fn expect(expect: &Expect, runs: bool, sheet: &mut Sheet, below: &str) {
     }
 }
 
-fn json_expect(comparison: &JsonExpect, sheet: &mut Sheet, below: &str) {
+/// A comparison of what a JSON path selects.
+pub(super) fn json_expect(comparison: &JsonExpect, sheet: &mut Sheet, below: &str) {
     let JsonExpect {
         path,
         equals,

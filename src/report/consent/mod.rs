@@ -12,6 +12,7 @@
 
 mod check;
 mod exact;
+mod gate;
 mod line;
 mod plan;
 #[cfg(test)]

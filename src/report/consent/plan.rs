@@ -2,9 +2,9 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use super::exact::{json, period, weight, words};
-use super::{Kind, Sense, Sheet, check, step};
+use super::{Kind, Sense, Sheet, check, gate, step};
 use crate::model::{
-    EnvVar, OnFailure, Param, Parts, Plan, PlanOutput, Policy, Secret, SecretSource,
+    EnvVar, Gate, OnFailure, Param, Parts, Plan, PlanOutput, Policy, Secret, SecretSource,
 };
 
 /// Plans that are shown already, or will be.
@@ -12,9 +12,19 @@ pub(super) struct Used {
     seen: Vec<(Arc<Plan>, String)>,
     open: VecDeque<(Arc<Plan>, String)>,
     root: String,
+    gates: Vec<Arc<Gate>>,
 }
 
 impl Used {
+    /// Whether a gate is not shown yet; it will be.
+    fn is_new(&mut self, gate: &Arc<Gate>) -> bool {
+        let is_new = !self.gates.iter().any(|seen| Arc::ptr_eq(seen, gate));
+        if is_new {
+            self.gates.push(Arc::clone(gate));
+        }
+        is_new
+    }
+
     /// The name under which a plan that a step uses is shown.
     pub(super) fn name(&mut self, plan: &Arc<Plan>, path: &str) -> String {
         let known = self.seen.iter().find(|(seen, _)| Arc::ptr_eq(seen, plan));
@@ -39,6 +49,7 @@ pub(super) fn plans(plan: &Plan, path: &str, sheet: &mut Sheet) {
         seen: Vec::new(),
         open: VecDeque::new(),
         root: path.to_owned(),
+        gates: Vec::new(),
     };
     one(plan, &mut used, sheet);
     while let Some((plan, name)) = used.open.pop_front() {
@@ -60,6 +71,8 @@ fn one(plan: &Plan, used: &mut Used, sheet: &mut Sheet) {
         main,
         verify,
         outputs,
+        gates,
+        escalations,
         briefing,
     } = plan.parts();
     sheet.put(Kind::About, Sense::Plain, "id", id.as_str());
@@ -80,10 +93,21 @@ fn one(plan: &Plan, used: &mut Used, sheet: &mut Sheet) {
     for own in outputs {
         output(own, sheet);
     }
+    gate::names(gates, sheet);
+    gate::escalations(escalations, sheet);
     for (at, own) in steps.iter().enumerate() {
         let part = if at < *main { "steps" } else { "finally" };
         sheet.inside(&format!("{part}.{}", own.id));
         step::step(own, plan, used, sheet);
+    }
+    let asked = gates
+        .iter()
+        .chain(steps.iter().flat_map(|step| &step.gates));
+    for own in asked {
+        if used.is_new(own) {
+            sheet.inside(&format!("gates.{}", own.id));
+            gate::gate(own, sheet);
+        }
     }
 }
 

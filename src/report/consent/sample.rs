@@ -3,7 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::model::{OnFailure, Plan, Policy, Retry};
+use crate::model::{OnFailure, Parts, Plan, Policy, Retry, Step};
+use crate::name::PlanId;
 use crate::spec::{Defaults, Memory, load, lower};
 
 /// A plan that uses every key of the language, each with a value that stands nowhere else.
@@ -109,6 +110,12 @@ Prose of a step.
 pub(in crate::report) const PARTS: &str = "---\nkind: plan\nid: parts\nparams: {what: {type: string}}\n\
     steps:\n  - {id: inner, run: inner script, env: {WHAT: \"{{ params.what }}\"}}\n---\n";
 
+/// The parts of a plan with these steps.
+pub(in crate::report) fn parts(steps: Vec<Step>) -> Parts {
+    let (id, count) = (PlanId::parse("sample").unwrap(), steps.len());
+    Parts::new(id, steps, count, defaults().policy)
+}
+
 /// A plan by its text, with `parts.md` beside it.
 pub(in crate::report) fn plan(text: &str) -> Arc<Plan> {
     let keyring = if cfg!(feature = "keyring") {
@@ -121,13 +128,16 @@ pub(in crate::report) fn plan(text: &str) -> Arc<Plan> {
     let files = files.map(|(path, text)| (path.to_owned(), text.as_bytes().to_vec()));
     let loaded = load(&Memory(files.into()), "plan.md");
     assert_eq!(loaded.diagnostics, []);
-    let defaults = Defaults {
+    lower(&loaded, &defaults()).unwrap()
+}
+
+fn defaults() -> Defaults {
+    Defaults {
         policy: Policy {
             max_parallel: 2,
             on_failure: OnFailure::Stop,
             grace: Duration::from_secs(10),
         },
         retry: Retry::default(),
-    };
-    lower(&loaded, &defaults).unwrap()
+    }
 }

@@ -1,6 +1,6 @@
 use super::exact::{json, period};
 use super::plan::{Used, about, bound, env, limits};
-use super::{Kind, Sense, Sheet, check, work};
+use super::{Kind, Sense, Sheet, check, gate, work};
 use crate::expr::{Ref, SpannedRef};
 use crate::model::{Allow, Cache, Class, ClassRule, Fan, OnError, Output, Plan, Retry, Step, Work};
 
@@ -28,6 +28,7 @@ pub(super) fn step(step: &Step, plan: &Plan, used: &mut Used, sheet: &mut Sheet)
         allow,
         limits: most,
         classify: rules,
+        gates,
         briefing,
     } = step;
     about(sheet, title.as_deref(), briefing.as_deref());
@@ -39,6 +40,7 @@ pub(super) fn step(step: &Step, plan: &Plan, used: &mut Used, sheet: &mut Sheet)
         sheet.put(Kind::Graph, Sense::Plain, "when", when.source());
     }
     fan(over, *max_parallel, sheet);
+    gate::names(gates, sheet);
     work::work(does, used, sheet);
     env(variables, sheet);
     if let Some(cwd) = cwd {

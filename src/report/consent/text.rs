@@ -142,6 +142,7 @@ fn heading(line: &Line) -> String {
     let part = match line.within.split_once('.') {
         Some(("steps", id)) => format!("step {id}"),
         Some(("finally", id)) => format!("finally step {id}"),
+        Some(("gates", id)) => format!("gate {id}"),
         _ if line.within.is_empty() => "plan".into(),
         _ => line.within.clone(),
     };

@@ -1,6 +1,6 @@
 use super::exact::{json, period, words};
 use super::plan::Used;
-use super::{Kind, Sense, Sheet};
+use super::{Kind, Sense, Sheet, gate};
 use crate::expr::{SpannedRef, Template};
 use crate::model::{EnvVar, Http, Script, Step, Uses, Wait, Work};
 
@@ -11,6 +11,7 @@ pub(super) fn work(work: &Work, used: &mut Used, sheet: &mut Sheet) {
         Work::Http(request) => http(request, sheet),
         Work::Uses(nested) => uses(nested, used, sheet),
         Work::Wait(what) => wait(what, sheet),
+        Work::Approve(decision) => gate::approve(decision, sheet),
     }
 }
 
@@ -91,6 +92,10 @@ pub(super) fn reads(step: &Step) -> Vec<SpannedRef> {
         }
         Work::Uses(nested) => templates.extend(nested.with.iter().map(|(_, value)| value)),
         Work::Wait(Wait::File(path)) => templates.push(path),
+        Work::Approve(decision) => {
+            templates.push(&decision.message);
+            templates.extend(decision.show.iter().map(|(_, value)| value));
+        }
     }
     let read = templates.into_iter().flat_map(Template::refs);
     read.cloned().collect()

@@ -27,6 +27,7 @@ mod work;
 
 pub use line::{Consent, House, Kind, Line, Sense};
 pub use text::consent;
+pub(super) use text::drawn;
 pub use visible::{hides, visible};
 
 use sheet::Sheet;

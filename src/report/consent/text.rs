@@ -105,7 +105,7 @@ impl<'a> Page<'a> {
         let key = key.strip_suffix(&format!("[{}]", line.text)).unwrap_or(key);
         let shown = if self.last == key { "" } else { key };
         self.text
-            .push_str(&drawn(shown, &line.text, indent, line.style()));
+            .push_str(&labelled(shown, &line.text, indent, line.style()));
         key.clone_into(&mut self.last);
         if line.text.contains('\n') || line.within == "workspace" {
             return;
@@ -133,7 +133,8 @@ impl<'a> Page<'a> {
     fn otherwise(&mut self, usual: &[String], indent: usize) {
         if !usual.is_empty() {
             let usual = usual.join(", ");
-            self.text.push_str(&drawn("otherwise", &usual, indent, DIM));
+            self.text
+                .push_str(&labelled("otherwise", &usual, indent, DIM));
         }
     }
 }
@@ -157,7 +158,7 @@ fn heading(line: &Line) -> String {
 }
 
 /// A key and what it says, in full.
-pub(in crate::report) fn drawn(key: &str, said: &str, indent: usize, style: Style) -> String {
+fn labelled(key: &str, said: &str, indent: usize, style: Style) -> String {
     let key = visible(key);
     let wide = key.chars().count();
     let mut text = format!("{:indent$}{}", "", paint(DIM, &key));
@@ -210,6 +211,11 @@ fn block(body: &str, indent: usize, text: &mut String) {
             let _ = writeln!(text, "{:indent$}{bar}{part}", "");
         }
     }
+}
+
+/// A line as it is safe to look at, in parts that leave so many columns free.
+pub(in crate::report) fn drawn(line: &str, indent: usize) -> Vec<String> {
+    wrapped(&visible(line), WIDTH - indent)
 }
 
 /// A text in parts of at most so many characters; broken at spaces where there are any.

@@ -28,9 +28,12 @@ const LAYERS: &[(&str, &str)] = &[
     ("repeat", "name model expr machine store"),
     (
         "engine",
-        "name digest time crash model expr graph machine verify mask store exec repeat config",
+        "name digest time crash model expr graph machine verify mask store exec repeat config bus",
     ),
     ("seal", "digest"),
+    ("bus", "name digest time machine"),
+    // It watches, and can reach nobody: no engine, no way to publish.
+    ("audit", "name digest time crash machine seal store bus"),
     (
         "report",
         "source diag name digest time model expr graph machine store repeat engine seal",

@@ -91,6 +91,7 @@ pub enum Command {
     Why(commands::why::WhyArgs),
     Verify(commands::verify::VerifyArgs),
     Attest(commands::attest::AttestArgs),
+    Audit(commands::audit::AuditArgs),
     Graph(commands::graph::GraphArgs),
     Schema(commands::schema::SchemaArgs),
     Backup(commands::backup::BackupArgs),

@@ -24,6 +24,7 @@ mod params;
 mod record;
 mod start;
 mod ui;
+mod watch;
 mod which;
 mod workspace;
 

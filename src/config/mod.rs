@@ -6,6 +6,8 @@ mod file;
 mod load;
 mod settings;
 
-pub use file::{ConfigFile, Durability, LogsFile, RetentionFile, SandboxFile, SandboxReads};
+pub use file::{
+    AuditFile, ConfigFile, Durability, LogsFile, RetentionFile, SandboxFile, SandboxReads,
+};
 pub use load::load;
 pub use settings::{Config, Logs, Retention, Sandbox};

@@ -19,6 +19,8 @@ pub struct Config {
     pub logs: Logs,
     /// How long finished runs are kept.
     pub retention: Retention,
+    /// After how much activity the auditor writes a report.
+    pub audit_window: Duration,
     /// Patterns of variables of the environment that every step sees.
     pub env_pass: Vec<String>,
 }
@@ -91,6 +93,7 @@ impl Default for Config {
                 max_bytes: 64 << 20,
             },
             retention: Retention::default(),
+            audit_window: Duration::from_mins(5),
             env_pass: Vec::new(),
         }
     }
@@ -118,6 +121,10 @@ impl From<ConfigFile> for Config {
                 max_age: retention.max_age.map(|period| period.0),
                 max_runs: retention.max_runs,
             },
+            audit_window: file
+                .audit
+                .and_then(|audit| audit.window)
+                .map_or(plain.audit_window, |window| window.0),
             env_pass: file.env_pass.into_iter().map(|glob| glob.value).collect(),
         }
     }

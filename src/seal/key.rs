@@ -68,6 +68,16 @@ impl PublicKey {
         Ok(Self(key))
     }
 
+    /// Reads a public key of 64 hexadecimal digits.
+    pub fn from_hex(hex: &str) -> Result<Self, BadKey> {
+        let bytes: Digest = hex.parse().map_err(|_| BadKey::Public)?;
+        let key = VerifyingKey::from_bytes(bytes.bytes()).map_err(|_| BadKey::Public)?;
+        if key.is_weak() {
+            return Err(BadKey::Weak);
+        }
+        Ok(Self(key))
+    }
+
     /// SHA-256 of its DER form, as `openssl pkey -pubin -outform DER | sha256sum` tells it.
     pub fn id(&self) -> Digest {
         let der = self.0.to_public_key_der();

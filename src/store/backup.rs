@@ -16,7 +16,7 @@ use crate::time::Moment;
 pub(super) const DATABASE: &str = "state.db";
 
 /// The folders that are in a backup beside the database.
-pub(super) const FOLDERS: [&str; 2] = ["blobs", "runs"];
+pub(super) const FOLDERS: [&str; 3] = ["blobs", "runs", "audit"];
 
 /// The name of the last entry, which says that all others are there.
 pub(super) const MANIFEST: &str = "backup.json";

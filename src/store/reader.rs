@@ -4,9 +4,10 @@ use rusqlite::{Connection, OptionalExtension, Params, Row};
 use serde_json::Value;
 
 use super::column::Json;
+use super::log::Tail;
 use super::{
-    ArtifactRow, AttemptRow, CacheEntry, CheckRow, FindError, Folder, Lease, Owner, RunFilter,
-    RunRow, RunState, StepRow, StoreError, connect, lease, locks, owners, rows,
+    ArtifactRow, AttemptRow, CacheEntry, CheckRow, FindError, Folder, Lease, LogPlace, Owner,
+    RunFilter, RunRow, RunState, StepRow, StoreError, connect, lease, locks, owners, rows,
 };
 use crate::digest::Digest;
 use crate::machine::Event;
@@ -258,6 +259,12 @@ impl Reader {
         })?;
         all.retain(|(_, lease)| !lease.lapsed);
         Ok(all)
+    }
+
+    /// The last event of the log.
+    pub fn end(&self) -> Result<Option<LogPlace>, StoreError> {
+        let tail = Tail::read(&self.connection).map_err(|error| self.failed(&error))?;
+        Ok((tail.seq > 0).then(|| LogPlace::from(&tail)))
     }
 
     /// What is wrong with the database file, if anything is; reads all of it.

@@ -8,7 +8,7 @@ use crate::digest::Digest;
 use crate::store::Process;
 
 /// The name of the file beside the log that says how far it reaches.
-pub(super) const MARK: &str = "log.mark";
+const MARK: &str = "log.mark";
 
 /// How long its text is, its end included.
 const LENGTH: usize = 160;

@@ -4,7 +4,6 @@ use std::path::Path;
 
 use super::act;
 use super::log::{FOLDER, LOG};
-use super::mark::MARK;
 use crate::bus::{Act, Bound, Message};
 use crate::store::{self, Manifest, StoreError};
 use crate::time::Moment;
@@ -22,9 +21,6 @@ pub fn restore(
         let (own, theirs) = (state.join(FOLDER), fresh.join(FOLDER));
         if own.join(LOG).exists() {
             carry(&own, &theirs).map_err(failed)?;
-        } else {
-            // It was copied after the log, which may have grown meanwhile.
-            let _ = fs::remove_file(theirs.join(MARK));
         }
         let end = Bound {
             seq: manifest.events,

@@ -127,6 +127,8 @@ impl<W: Write> Archive<W> {
             .into_iter()
             .flatten()
             .filter(|entry| entry.file_type().is_file())
+            // How far a log reaches is found out from the copy, not from what it grew to since.
+            .filter(|entry| entry.path().extension().is_none_or(|end| end != "mark"))
             .map(walkdir::DirEntry::into_path);
         for path in files {
             let inside: PathBuf = path.strip_prefix(root).unwrap_or(&path).into();

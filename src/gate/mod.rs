@@ -7,6 +7,7 @@
 //! **Invariant:** a quality gate decides nothing and rewrites nothing. **Invariant:** only what
 //! [`ALLOWED_MUTATIONS`] names is ever rewritten.
 
+pub mod predicate;
 mod result;
 
 pub use result::{ALLOWED_MUTATIONS, Action, Answer, Context, GateResult, Gated};

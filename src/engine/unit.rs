@@ -234,6 +234,7 @@ impl Task {
                 env,
                 cwd,
                 sandbox,
+                pins: run.pins.clone(),
             },
             timeout: step.timeout,
             grace: run.plan.parts().policy.grace,

@@ -28,6 +28,7 @@ pub mod keeper;
 pub mod keyfile;
 pub mod log;
 pub mod outputs;
+pub mod pinned;
 pub mod probe;
 pub mod process;
 pub mod sandbox;

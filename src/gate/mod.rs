@@ -7,6 +7,8 @@
 //! **Invariant:** a quality gate decides nothing and rewrites nothing. **Invariant:** only what
 //! [`ALLOWED_MUTATIONS`] names is ever rewritten.
 
+pub mod predicate;
+
 mod escalation;
 mod result;
 

@@ -93,6 +93,7 @@ pub enum Command {
     Attest(commands::attest::AttestArgs),
     Key(commands::key::KeyArgs),
     Graph(commands::graph::GraphArgs),
+    Diff(commands::diff::DiffArgs),
     Schema(commands::schema::SchemaArgs),
     Backup(commands::backup::BackupArgs),
     Restore(commands::restore::RestoreArgs),

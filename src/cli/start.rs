@@ -52,6 +52,7 @@ fn run(ui: &Ui, command: &Command) -> Result<Exit, Failure> {
         Command::Attest(args) => commands::attest::run(ui, args),
         Command::Key(args) => commands::key::run(ui, args),
         Command::Graph(args) => commands::graph::run(ui, args),
+        Command::Diff(args) => commands::diff::run(ui, args),
         Command::Schema(args) => commands::schema::run(ui, args),
         Command::Backup(args) => commands::backup::run(ui, args),
         Command::Restore(args) => commands::restore::run(ui, args),

@@ -8,6 +8,7 @@ pub mod backup;
 pub mod cancel;
 pub mod check;
 pub mod completions;
+pub mod diff;
 pub mod doctor;
 pub mod graph;
 pub mod init;

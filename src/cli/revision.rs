@@ -140,6 +140,18 @@ impl Files for Revision {
         bytes.ok_or_else(|| Unreadable::Refused("git does not give it".into()))
     }
 
+    fn names(&self, folder: &str) -> Vec<String> {
+        let whole = normal(&Path::new(&self.below).join(folder));
+        let place = format!("{}:{}", self.commit, whole.display());
+        let listed = git(&self.top, &["ls-tree", "--name-only", "-z", &place]);
+        let text = listed.and_then(|bytes| String::from_utf8(bytes).ok());
+        let names = text.unwrap_or_default();
+        let mut names: Vec<String> = names.split('\0').map(str::to_owned).collect();
+        names.retain(|name| !name.is_empty());
+        names.sort();
+        names
+    }
+
     /// Nothing of a revision is followed.
     fn leads_out(&self, _: &str) -> bool {
         false

@@ -316,10 +316,9 @@ impl Machine {
             // What a gate asks for and nobody grants is a block.
             (Some(point), Some(gate)) => {
                 let block = Block {
-                    gate: gate.clone(),
-                    reason: why,
                     next: ask.fallback,
                     had: ask.had.into_iter().collect(),
+                    ..Block::new(gate.clone(), why)
                 };
                 self.block(spot, point, block);
             }

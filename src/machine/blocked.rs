@@ -7,8 +7,8 @@ use super::end::Final;
 use super::gates::gates_at;
 use super::state::{self, Doing, Spot};
 use super::{Effect, Fact, GatePoint, Machine, Standing, Timer};
-use crate::gate::{self, GateResult};
-use crate::model::{Class, Escalation, EscalationAction, Gate};
+use crate::gate::{self, Resolved};
+use crate::model::{Class, Escalation, EscalationAction};
 use crate::name::GateId;
 
 /// A block, and why.
@@ -23,11 +23,11 @@ pub(super) struct Block {
 }
 
 impl Block {
-    /// What a gate said.
-    pub(super) fn by(result: &GateResult) -> Self {
+    /// A block that nothing has been done about.
+    pub(super) fn new(gate: GateId, reason: String) -> Self {
         Self {
-            gate: result.gate.clone(),
-            reason: result.reason.clone(),
+            gate,
+            reason,
             next: None,
             had: BTreeSet::new(),
         }
@@ -53,26 +53,28 @@ impl Machine {
         let Some(gate) = gate else {
             return self.give_up(spot, point, &block.gate.clone(), &block.why(None));
         };
-        loop {
-            let first = block.had.is_empty();
-            let name = block.next.take().or_else(|| {
-                let own = gate.on_block.clone();
-                own.filter(|_| first)
-            });
-            let Some(name) = name.filter(|name| !block.had.contains(name)) else {
-                return self.give_up(spot, point, &block.gate.clone(), &block.why(None));
-            };
-            let escalation = self.escalation(&name, &gate);
-            block.had.insert(name);
+        let plan = std::sync::Arc::clone(&self.plan);
+        let known = &plan.parts().escalations;
+        let named = block.next.take().filter(|name| !block.had.contains(name));
+        let own = gate.on_block.clone().filter(|_| block.had.is_empty());
+        let first = named.or(own);
+        let mut next = first.map(|name| gate::escalation(Some(&name), &gate, known));
+        while let Some(Resolved {
+            escalation,
+            warning,
+        }) = next
+        {
+            block.had.insert(escalation.name.clone());
+            if let Some(warning) = warning {
+                block.reason = format!("{} ({warning})", block.reason);
+            }
             if self.escalate(spot, point, &block, &escalation) {
                 return;
             }
-            block.next = escalation.fallback;
+            let had: Vec<&str> = block.had.iter().map(String::as_str).collect();
+            next = gate::after(&escalation, &had, &gate, known);
         }
-    }
-
-    fn escalation(&self, name: &str, gate: &Gate) -> Escalation {
-        gate::escalation(name, gate, &self.plan.parts().escalations)
+        self.give_up(spot, point, &block.gate.clone(), &block.why(None));
     }
 
     /// Does what an escalation says; false if it has nothing left to do.

@@ -10,7 +10,7 @@ use super::flaw::bad_outputs;
 use super::scope::{self, View};
 use super::state::{self, Doing, Live, Spot};
 use super::{Attempt, Effect, Fact, Machine, Phase, Place, Standing, StepState};
-use crate::gate::{Action, GateResult, Gated};
+use crate::gate::{self, Action, GateResult, Gated, Ruling};
 use crate::model::{Gate, Lane, Object, Plan, Trigger, resolve_params};
 
 /// Where gates are asked.
@@ -58,30 +58,6 @@ pub fn gates_at<'p>(
 /// Whether gates are asked at a point.
 pub(super) fn has_gates(plan: &Plan, spot: Option<Spot>, point: GatePoint) -> bool {
     gates_at(plan, spot.map(Spot::ix), point).next().is_some()
-}
-
-/// What the results at a point come to: those who decide are heard, and the first block wins.
-pub(super) enum Ruling {
-    /// It may go on.
-    Continue,
-    /// It may not.
-    Block(Block),
-    /// Somebody must agree to what these gates say.
-    Ask(Vec<GateResult>),
-}
-
-fn ruling(results: &[GateResult]) -> Ruling {
-    let policy = || results.iter().filter(|result| result.lane == Lane::Policy);
-    if let Some(first) = policy().find(|result| result.action == Action::Block) {
-        return Ruling::Block(Block::by(first));
-    }
-    let asks = policy().filter(|result| result.action == Action::RequireApproval);
-    let asks: Vec<GateResult> = asks.cloned().collect();
-    if asks.is_empty() {
-        Ruling::Continue
-    } else {
-        Ruling::Ask(asks)
-    }
 }
 
 impl Machine {
@@ -162,7 +138,11 @@ impl Machine {
             return;
         }
         let Gated { results, rewritten } = gated;
-        let ruling = ruling(&results);
+        let ruling = gate::ruling(&results);
+        let asks = |result: &&GateResult| {
+            result.lane == Lane::Policy && result.action == Action::RequireApproval
+        };
+        let asking: Vec<GateResult> = results.iter().filter(asks).cloned().collect();
         for result in results {
             let place = place.cloned();
             self.emit(Fact::GateJudged { place, result });
@@ -177,8 +157,8 @@ impl Machine {
         }
         match ruling {
             Ruling::Continue => self.pass(spot, point, rewritten),
-            Ruling::Ask(gates) => self.ask_for(spot, point, &gates, rewritten),
-            Ruling::Block(block) => self.block(spot, point, block),
+            Ruling::Ask { .. } => self.ask_for(spot, point, &asking, rewritten),
+            Ruling::Block { gate, reason } => self.block(spot, point, Block::new(gate, reason)),
         }
     }
 

@@ -54,7 +54,8 @@ fn check_all(ui: &Ui, collected: &Collected) -> Vec<Checked> {
     for path in &collected.plans {
         let workspace = ui.workspace_of(path.parent().unwrap_or(path));
         let files = Disk::new(&workspace.root);
-        let loaded = load::checked(&files, &workspace.name(path));
+        let gates = load::system_gates(&files);
+        let loaded = load::checked(&files, &workspace.name(path), &gates);
         add(&mut all, load::by_file(ui, &workspace, &loaded));
     }
     for path in &collected.configs {

@@ -131,17 +131,18 @@ fn script(program: &GateScript, sheet: &mut Sheet) {
         expect,
         then,
         env,
+        cwd,
         timeout,
     } = program;
     match probe {
         Probe::Run(own) => work::script(own, sheet, "check."),
         Probe::Exec(own) => work::argv(own, sheet, "check."),
     }
-    if let Some(expect) = expect {
-        check::expect(expect, true, sheet, "check.expect.");
+    check::expect(expect, true, sheet, "check.expect.");
+    if let Some(cwd) = cwd {
+        sheet.put(Kind::Work, Sense::Plain, "cwd", cwd);
     }
-    if let Some((value, rule)) = then {
-        decides(sheet, Sense::Plain, "then", &format!("it printed {value}"));
+    if let Some(rule) = then {
         predicate(rule, sheet, "then");
     }
     for variable in env {

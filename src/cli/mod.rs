@@ -27,6 +27,7 @@ mod record;
 mod revision;
 mod start;
 mod ui;
+mod watch;
 mod which;
 mod workspace;
 

@@ -4,9 +4,11 @@ use rusqlite::{Connection, OptionalExtension, Params, Row};
 use serde_json::Value;
 
 use super::column::Json;
+use super::log::Tail;
 use super::{
-    Answer, ArtifactRow, AttemptRow, CacheEntry, CheckRow, FindError, Folder, Lease, Owner, RunFilter,
-    RunRow, RunState, StepRow, StoreError, answers, connect, lease, locks, owners, rows,
+    Answer, ArtifactRow, AttemptRow, CacheEntry, CheckRow, FindError, Folder, Lease, LogPlace,
+    Owner, RunFilter, RunRow, RunState, StepRow, StoreError, answers, connect, lease, locks, owners,
+    rows,
 };
 use crate::digest::Digest;
 use crate::machine::Event;
@@ -283,6 +285,12 @@ impl Reader {
         })?;
         all.retain(|(_, lease)| !lease.lapsed);
         Ok(all)
+    }
+
+    /// The last event of the log.
+    pub fn end(&self) -> Result<Option<LogPlace>, StoreError> {
+        let tail = Tail::read(&self.connection).map_err(|error| self.failed(&error))?;
+        Ok((tail.seq > 0).then(|| LogPlace::from(&tail)))
     }
 
     /// What is wrong with the database file, if anything is; reads all of it.

@@ -5,16 +5,20 @@
 //!
 //! **Invariant:** what is refused here has started nothing and has recorded nothing.
 
+mod agree;
+mod ask;
 mod before;
 mod entry;
 mod lines;
 mod owner;
 mod pins;
 pub mod plan;
+mod questions;
 mod refused;
 mod resumed;
 mod rules;
 
+pub use ask::{AnswerArgs, answer};
 pub use entry::{ApprovalArgs, Entered, enter};
 pub use pins::{pins, token_path};
 pub use resumed::go_on;

@@ -6,6 +6,7 @@
 //! **Invariant:** what is refused here has started nothing and has recorded nothing.
 
 mod before;
+mod bounds;
 mod entry;
 mod lines;
 mod owner;
@@ -14,8 +15,9 @@ pub mod plan;
 mod refused;
 mod resumed;
 mod rules;
+mod view;
 
-pub use entry::{ApprovalArgs, Entered, enter};
-pub use pins::{pins, token_path};
+pub use entry::{ApprovalArgs, enter};
+use pins::{pins, token_path};
 pub use resumed::go_on;
-pub use rules::Rules;
+use rules::Rules;

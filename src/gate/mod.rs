@@ -7,11 +7,10 @@
 //! **Invariant:** a quality gate decides nothing and rewrites nothing. **Invariant:** only what
 //! [`ALLOWED_MUTATIONS`] names is ever rewritten.
 
-pub mod predicate;
-
 mod escalation;
 pub mod llm;
 mod pass;
+pub mod predicate;
 mod result;
 mod ruling;
 #[cfg(test)]
@@ -22,4 +21,4 @@ pub use escalation::{BUILT_IN, Resolved, after, chain, escalation};
 pub use pass::Pass;
 pub use result::{ALLOWED_MUTATIONS, Action, Answer, Context, GateResult, Gated};
 pub use ruling::{Ruling, ruling};
-pub use subject::{no_provider, subject};
+pub use subject::{about, no_provider, replaced, subject};

@@ -4,6 +4,7 @@
     reason = "a test that meets what it does not expect fails"
 )]
 
+mod approvals;
 mod attest;
 mod bad_input;
 mod cheaters;

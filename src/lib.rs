@@ -27,7 +27,7 @@
 //! |---|---|---|
 //! | words | [`digest`] [`source`] [`diag`] [`name`] [`time`] [`crash`] | know nothing else |
 //! | language | [`expr`] [`model`] [`spec`] [`graph`] [`check`] [`config`] | be pure: text in, model and diagnostics out |
-//! | decisions | [`machine`] [`verify`] [`mask`] [`seal`] | be pure: no clock, no I/O, no async |
+//! | decisions | [`gate`] [`machine`] [`verify`] [`mask`] [`seal`] [`approval`] | be pure: no clock, no I/O, no async |
 //! | between | [`bus`] | pass on what happened, in memory |
 //! | hands | [`store`] [`exec`] [`repeat`] [`audit`] | touch the disk, processes and the network |
 //! | engine | [`engine`] | wait |
@@ -46,6 +46,7 @@
 //!
 //! Start reading at [`machine`].
 
+pub mod approval;
 pub mod audit;
 pub mod bus;
 pub mod check;
@@ -57,6 +58,7 @@ pub mod digest;
 pub mod engine;
 pub mod exec;
 pub mod expr;
+pub mod gate;
 pub mod graph;
 pub mod machine;
 pub mod mask;

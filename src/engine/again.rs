@@ -144,6 +144,8 @@ impl Look {
             params,
             past: None,
             fixed,
+            pins: None,
+            approved: None,
             evidence: files,
         };
         // Nothing is written, so nobody's right to write is needed.

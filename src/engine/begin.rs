@@ -4,7 +4,7 @@ use std::sync::Arc;
 use tokio::sync::watch;
 
 use crate::exec::{Stop, keeper};
-use crate::machine::Machine;
+use crate::machine::{Approved, Event, Fact, Machine};
 use crate::model::Plan;
 use crate::name::RunId;
 use crate::repeat::Past;
@@ -25,6 +25,7 @@ pub fn run(session: &Arc<Session>, request: Request) -> Result<Finished, EngineE
         sources,
         params,
         past,
+        approved,
         config,
     } = request;
     let new = NewRun {
@@ -42,11 +43,14 @@ pub fn run(session: &Arc<Session>, request: Request) -> Result<Finished, EngineE
         let fence = session.store.own_run(&run, keeper).await?;
         let machine = Machine::new(plan.clone(), run, params.clone());
         let fixed = Some(evidence::take(session, &plan, &params));
+        let pins = evidence::pins(session, &plan, approved.as_ref());
         let errand = Errand {
             plan,
             params,
             past,
             fixed,
+            pins,
+            approved: approved.map(Arc::new),
             evidence: BTreeMap::new(),
         };
         let ongoing = ongoing(session, &fence, errand, None)?;
@@ -99,11 +103,15 @@ fn go_on(
         } else {
             evidence::taken(&plan, &events)
         };
+        let approved = approval(&events);
+        let pins = evidence::pins(session, &plan, approved.as_deref());
         let errand = Errand {
             plan,
             params,
             past,
             fixed,
+            pins,
+            approved,
             evidence: evidence::recorded(events.iter().map(|(_, event)| event)),
         };
         let ongoing = ongoing(session, &fence, errand, keepers)?;
@@ -190,6 +198,15 @@ async fn sweep(state: &Folder, own: Option<&str>) -> Result<(), EngineError> {
         }
     }
     Ok(())
+}
+
+/// Who approved a run, as recorded.
+fn approval(events: &[(u64, Event)]) -> Option<Arc<Approved>> {
+    let mut facts = events.iter().map(|(_, event)| &event.fact);
+    facts.find_map(|fact| match fact {
+        Fact::RunApproved(approved) => Some(Arc::new((**approved).clone())),
+        _ => None,
+    })
 }
 
 /// The keepers of all owners but the last, who is this engine; `None` if the machine was

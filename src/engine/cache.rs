@@ -36,6 +36,7 @@ pub(super) async fn look(
         reads,
         since: None,
         correction: None,
+        tool_args: None,
     };
     let found = blocking(move || find(&task)).await;
     let found = match found {
@@ -149,7 +150,7 @@ fn rendered(work: &Work, known: &Known<'_>) -> Result<Value, crate::expr::EvalEr
             let plan = Digest::of(format!("{:?}", uses.plan).as_bytes());
             json!({ "uses": uses.path, "plan": plan, "with": with? })
         }
-        Work::Wait(_) => Value::Null,
+        Work::Wait(_) | Work::Approve(_) => Value::Null,
     })
 }
 

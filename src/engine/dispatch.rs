@@ -299,6 +299,7 @@ impl Dispatcher {
                 item_value,
                 reads,
                 correction,
+                tool_args,
             } => self.start(unit::Task {
                 run,
                 attempt,
@@ -306,6 +307,7 @@ impl Dispatcher {
                 reads,
                 since: None,
                 correction,
+                tool_args,
             }),
             Effect::Watch {
                 attempt,
@@ -313,6 +315,7 @@ impl Dispatcher {
                 item_value,
                 reads,
                 correction,
+                tool_args,
             } => self.begin(unit::Task {
                 run,
                 attempt,
@@ -320,6 +323,7 @@ impl Dispatcher {
                 reads,
                 since: Some(since),
                 correction,
+                tool_args,
             }),
             Effect::Check {
                 attempt,

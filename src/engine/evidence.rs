@@ -6,8 +6,9 @@ use std::sync::Arc;
 
 use crate::exec::evidence::{Memo, stale};
 use crate::exec::fixed::{Fixed, Site};
+use crate::exec::pinned::Pins;
 use crate::machine::{
-    Artifact, Attempt, Event, Fact, FixedFile, Happening, Kept, Place, Stale, Standing,
+    Approved, Artifact, Attempt, Event, Fact, FixedFile, Happening, Kept, Place, Stale, Standing,
 };
 use crate::model::{Object, Plan};
 use crate::name::{Name, RunId};
@@ -58,6 +59,19 @@ pub(super) fn taken(plan: &Arc<Plan>, events: &[(u64, Event)]) -> Option<Arc<Fix
     files.map(fixed)
 }
 
+/// The files that a run of a plan may execute, if it was approved.
+pub(super) fn pins(
+    session: &Session,
+    plan: &Arc<Plan>,
+    approved: Option<&Approved>,
+) -> Option<Arc<Pins>> {
+    let files = approved?
+        .pins
+        .iter()
+        .map(|pin| (pin.path.clone(), pin.digest));
+    Some(Arc::new(Pins::new(plan, &session.root, files)))
+}
+
 /// Where checks are looked at.
 pub(super) fn site<'a>(session: &'a Session, params: Option<&'a Object>) -> Site<'a> {
     Site {
@@ -72,11 +86,14 @@ pub(super) fn begin(run: &Ongoing) -> Result<Happening, StoreError> {
     let past = run.past.as_ref();
     let kept = past.map(Past::kept).unwrap_or_default();
     // What is nested goes by what the outermost run noted.
-    let fixed = run.fixed.as_ref().filter(|_| run.this.path.is_empty());
+    let outermost = run.this.path.is_empty();
+    let fixed = run.fixed.as_ref().filter(|_| outermost);
+    let approved = run.approved.as_ref().filter(|_| outermost);
     Ok(Happening::Begin {
         kept: believed(&run.session, kept)?,
         left: past.map(Past::left).unwrap_or_default(),
         fixed: fixed.map(|fixed| fixed.files()).unwrap_or_default(),
+        approved: approved.map(|approved| Box::new((**approved).clone())),
     })
 }
 

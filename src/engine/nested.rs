@@ -146,6 +146,8 @@ fn prepare(
         params,
         past,
         fixed: outer.fixed.clone(),
+        pins: outer.pins.clone(),
+        approved: outer.approved.clone(),
         evidence: evidence::recorded(events.iter().map(|(_, event)| event)),
     };
     let run = Ongoing::new(session, this, errand, tenure)?;

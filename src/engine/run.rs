@@ -4,8 +4,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::digest::Digest;
 use crate::exec::fixed::Fixed;
+use crate::exec::pinned::Pins;
 use crate::exec::secret::Secrets;
-use crate::machine::{Artifact, Attempt, Place};
+use crate::machine::{Approved, Artifact, Attempt, Place};
 use crate::mask::Mask;
 use crate::model::{Object, Plan};
 use crate::name::Name;
@@ -32,6 +33,10 @@ pub(super) struct Errand {
     pub(super) past: Option<Past>,
     /// What the checks relied on when the outermost run began, if that is known.
     pub(super) fixed: Option<Arc<Fixed>>,
+    /// The files that were approved, if the outermost run has an approval.
+    pub(super) pins: Option<Arc<Pins>>,
+    /// Who approved it, if it is the outermost.
+    pub(super) approved: Option<Arc<Approved>>,
     /// The evidence of its places that is recorded.
     pub(super) evidence: BTreeMap<Place, Vec<Artifact>>,
 }
@@ -54,6 +59,10 @@ pub(super) struct Ongoing {
     keys: Mutex<BTreeMap<Place, (Digest, Vec<String>)>>,
     /// What the checks relied on when the outermost run began, if that is known.
     pub(super) fixed: Option<Arc<Fixed>>,
+    /// The files that were approved, if the outermost run has an approval.
+    pub(super) pins: Option<Arc<Pins>>,
+    /// Who approved the outermost run.
+    pub(super) approved: Option<Arc<Approved>>,
     files: Mutex<Files>,
 }
 
@@ -78,6 +87,8 @@ impl Ongoing {
             params,
             past,
             fixed,
+            pins,
+            approved,
             evidence,
         } = errand;
         let dir = session.store.folder().create_run(&this.id)?;
@@ -85,6 +96,7 @@ impl Ongoing {
         let (host, root) = (Arc::clone(&session.host), session.root.clone());
         let secrets =
             Secrets::new(declared, host, root, session.hands.clone()).with(session.secrets.clone());
+        let secrets = secrets.pinned(pins.clone());
         let mask = Mutex::new((0, Mask::default()));
         let keys = Mutex::default();
         let left = BTreeMap::new();
@@ -101,6 +113,8 @@ impl Ongoing {
             mask,
             keys,
             fixed,
+            pins,
+            approved,
             files,
         }))
     }

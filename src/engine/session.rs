@@ -6,7 +6,7 @@ use crate::exec::evidence::Memo;
 use crate::exec::sandbox::Around;
 use crate::exec::secret::Everybodys;
 use crate::exec::{Hands, Host, http};
-use crate::machine::{OtherLogic, Outcome, Stale, Standing, Tally};
+use crate::machine::{Approved, OtherLogic, Outcome, Stale, Standing, Tally};
 use crate::model::{Object, Plan};
 use crate::name::{Name, RunId};
 use crate::repeat::Past;
@@ -82,6 +82,8 @@ pub struct Request {
     pub params: Object,
     /// The run that it repeats, and what it takes over of it.
     pub past: Option<Past>,
+    /// Who approved it, if that was verified.
+    pub approved: Option<Approved>,
     /// The configuration it runs under, for the record and for a resume.
     pub config: serde_json::Value,
 }

@@ -1,6 +1,6 @@
 use serde::{Deserialize, Serialize};
 
-use super::{Artifact, Attempt, Correction, Item, Place};
+use super::{Artifact, Ask, Attempt, Correction, GatePoint, Item, Place};
 use crate::model::Object;
 use crate::time::Moment;
 
@@ -22,6 +22,9 @@ pub enum Effect {
         /// What was wrong with the attempt before, where there was one.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         correction: Option<Box<Correction>>,
+        /// What gates rewrote of what is to be executed.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        tool_args: Option<Box<serde_json::Value>>,
     },
     /// Run the checks of an attempt whose work succeeded, or the plan's own. Answered by
     /// [`Judged`](super::Happening::Judged).
@@ -35,6 +38,32 @@ pub enum Effect {
         /// What the checks' templates read.
         #[serde(default, skip_serializing_if = "Object::is_empty")]
         reads: Object,
+    },
+    /// Ask the gates at a point. Answered by [`Gated`](super::Happening::Gated).
+    Gate {
+        /// The place; `None`: the gates of the run.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        place: Option<Place>,
+        /// Where.
+        point: GatePoint,
+        /// The number of the attempt: the next one before its work, else the last.
+        attempt: u32,
+        /// The item, where the step is repeated.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        item_value: Option<Item>,
+        /// What the templates of the work read.
+        #[serde(default, skip_serializing_if = "Object::is_empty")]
+        reads: Object,
+        /// The outputs of the attempt, or of the run.
+        #[serde(default, skip_serializing_if = "Object::is_empty")]
+        outputs: Object,
+    },
+    /// Wait for what people decide. Answered by [`Answered`](super::Happening::Answered).
+    Ask(Box<Ask>),
+    /// Wait no longer for what people decide.
+    Dismiss {
+        /// The number of what was asked.
+        number: u32,
     },
     /// Go off at an instant. Answered by [`Woke`](super::Happening::Woke).
     Wake {
@@ -100,6 +129,9 @@ pub enum Effect {
         /// it is begun now.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         correction: Option<Box<Correction>>,
+        /// What gates rewrote of what is to be executed.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        tool_args: Option<Box<serde_json::Value>>,
     },
     /// End an attempt's work or checks, or the plan's own checks.
     Kill {
@@ -133,6 +165,11 @@ pub enum Timer {
     Wait(Attempt),
     /// The place has waited too long for its turn.
     Queue(Place),
+    /// Nobody has decided in time.
+    Ask {
+        /// The number of what was asked.
+        number: u32,
+    },
     /// The run has taken too long.
     Run,
 }

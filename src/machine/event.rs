@@ -1,10 +1,14 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{Artifact, Attempt, Cached, Exit, FixedFile, Outcome, Place, Stale, Verdict};
+use super::{
+    Approved, Artifact, Ask, Attempt, Cached, Exit, FixedFile, GatePoint, Given, Outcome, Place,
+    Stale, Verdict,
+};
 use crate::digest::Digest;
-use crate::model::{Class, Object};
-use crate::name::{Name, PlanId, RunId};
+use crate::gate::GateResult;
+use crate::model::{Class, EscalationAction, Object};
+use crate::name::{GateId, Name, PlanId, RunId};
 use crate::time::Moment;
 
 /// The longest evidence or reason that is kept, in characters.
@@ -33,6 +37,8 @@ pub enum Fact {
         /// Its resolved parameters.
         params: Object,
     },
+    /// Somebody signed for the run. The approval is used up with this.
+    RunApproved(Box<Approved>),
     /// What the checks rely on, as it was before any work began.
     ChecksFixed {
         /// The files.
@@ -118,6 +124,9 @@ pub enum Fact {
         /// The files it left.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         artifacts: Vec<Artifact>,
+        /// How far the result of a nested run is believed, if gates are to look at it first.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        standing: Option<Standing>,
     },
     /// The files of an attempt's evidence, as they were when it was checked: its declared inputs
     /// and outputs.
@@ -138,6 +147,57 @@ pub enum Fact {
         attempt: Option<Attempt>,
         /// The ruling.
         verdict: Verdict,
+    },
+    /// A gate was asked.
+    GateJudged {
+        /// The place; absent for a gate of the run.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        place: Option<Place>,
+        /// What it said.
+        result: GateResult,
+    },
+    /// All gates at a point let pass, or somebody agreed where they asked for that.
+    GatesPassed {
+        /// The place; absent for the gates of the run.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        place: Option<Place>,
+        /// Where.
+        point: GatePoint,
+        /// What they rewrote, and to what.
+        #[serde(default, skip_serializing_if = "Object::is_empty")]
+        rewritten: Object,
+    },
+    /// Something is done about the block of a gate.
+    Escalated {
+        /// The place; absent for a gate of the run.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        place: Option<Place>,
+        /// The gate that blocked.
+        gate: GateId,
+        /// The name of the escalation.
+        name: String,
+        /// What is done.
+        action: EscalationAction,
+        /// What is said.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        message: String,
+    },
+    /// People are asked to agree to something.
+    ApprovalAsked(Box<Ask>),
+    /// What became of that.
+    ApprovalAnswered {
+        /// The number of what was asked, in its run.
+        number: u32,
+        /// What was decided.
+        #[serde(flatten)]
+        given: Given,
+    },
+    /// A gate keeps the run from going on.
+    RunBlocked {
+        /// The gate, or what else it was that nobody agreed to.
+        gate: GateId,
+        /// Why.
+        why: String,
     },
     /// A failed attempt will be followed by another.
     RetryScheduled {
@@ -244,11 +304,15 @@ pub struct Item {
 )]
 #[serde(rename_all = "snake_case")]
 pub enum Phase {
+    /// Gates decide whether anything begins.
+    Gates,
     /// The steps run.
     #[default]
     Steps,
     /// The plan's own criteria are checked.
     Verify,
+    /// Gates decide whether the outputs are given.
+    Publish,
     /// The `finally` steps run.
     Finally,
     /// Evidence is looked at once more.

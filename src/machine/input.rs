@@ -1,7 +1,10 @@
 use serde::{Deserialize, Serialize};
 
-use super::{Attempt, Fact, FixedFile, Guard, Place, Stale, Standing, Timer};
+use super::{
+    Approved, Attempt, Fact, FixedFile, GatePoint, Given, Guard, Place, Stale, Standing, Timer,
+};
 use crate::digest::Digest;
+use crate::gate::Gated;
 use crate::model::{Class, Mode, Object};
 use crate::name::{Name, RunId};
 use crate::time::Moment;
@@ -32,6 +35,9 @@ pub enum Happening {
         /// The files that the checks rely on, as they are now.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         fixed: Vec<FixedFile>,
+        /// Who approved it, and what.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        approved: Option<Box<Approved>>,
     },
     /// The work of an attempt ended. Answers [`Effect::Start`](super::Effect::Start).
     Ended(Ended),
@@ -71,6 +77,25 @@ pub enum Happening {
         /// What is stale: at most one file for each place.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         stale: Vec<Stale>,
+    },
+    /// The gates at a point were asked. Answers [`Effect::Gate`](super::Effect::Gate).
+    Gated {
+        /// The place; `None`: the gates of the run.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        place: Option<Place>,
+        /// Where.
+        point: GatePoint,
+        /// What they said.
+        #[serde(flatten)]
+        gated: Gated,
+    },
+    /// People decided. Answers [`Effect::Ask`](super::Effect::Ask).
+    Answered {
+        /// The number of what was asked.
+        number: u32,
+        /// What they decided.
+        #[serde(flatten)]
+        given: Given,
     },
     /// Somebody asks for the end of the run. Asked again, what still runs is killed at once.
     Cancel {

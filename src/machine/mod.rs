@@ -15,6 +15,10 @@ mod advance;
 mod advice;
 mod again;
 mod apply;
+mod approved;
+mod ask;
+mod asks;
+mod blocked;
 mod confirm;
 mod correction;
 mod effect;
@@ -24,6 +28,8 @@ mod event;
 mod evidence;
 mod finish;
 mod flaw;
+mod gates;
+mod held;
 mod input;
 mod over;
 mod resume;
@@ -36,10 +42,13 @@ mod turn;
 mod unfold;
 
 pub use advance::NOT_CHOSEN;
+pub use approved::{ApprovalPolicy, Approved, By, Pin};
+pub use ask::{Ask, Decision, Given};
 pub use correction::{Correction, Gap, Unmet};
 pub use effect::{Effect, Timer};
 pub use event::{Event, Fact, Item, Phase, Standing, StepState, Tally, WHY_LIMIT};
 pub use evidence::{FixedFile, Guard, Stale};
+pub use gates::{GatePoint, gates_at};
 pub use input::{
     Artifact, Cached, Ended, Exit, Happening, Input, Kept, Left, Outcome, Ruling, Verdict,
 };

@@ -77,6 +77,10 @@ pub(super) fn work_reads(view: &View<'_>, step: &Step) -> Result<Object, EvalErr
         }
         Work::Uses(uses) => templates.extend(uses.with.iter().map(|(_, value)| value)),
         Work::Wait(Wait::File(path)) => templates.push(path),
+        Work::Approve(approve) => {
+            templates.push(&approve.message);
+            templates.extend(approve.show.iter().map(|(_, value)| value));
+        }
     }
     templates.extend(step.cache.iter().flat_map(|cache| &cache.outputs));
     templates.extend(variables(&view.plan.parts().env));

@@ -4,11 +4,12 @@ use std::sync::Arc;
 
 use super::end::Final;
 use super::flaw::{bad_outputs, refutation};
+use super::gates::has_gates;
 use super::scope::{self, View};
 use super::state::{self, Doing, Live, Spot, State};
 use super::{
-    Artifact, Attempt, Cached, Effect, Ended, Event, Exit, Fact, FixedFile, Happening, Input, Kept,
-    Left, Outcome, Phase, Place, Standing, StepState, Timer, Verdict,
+    Approved, Artifact, Attempt, Cached, Effect, Ended, Event, Exit, Fact, FixedFile, GatePoint,
+    Happening, Input, Kept, Left, Outcome, Phase, Place, Standing, StepState, Timer, Verdict,
 };
 use crate::model::{Class, Object, Plan};
 use crate::name::{Name, RunId};
@@ -100,7 +101,18 @@ impl Machine {
 
     fn take(&mut self, what: Happening) {
         match what {
-            Happening::Begin { kept, left, fixed } => self.begin(kept, left, fixed),
+            Happening::Begin {
+                kept,
+                left,
+                fixed,
+                approved,
+            } => {
+                if !self.has_begun() {
+                    self.begin(approved, fixed);
+                    self.take_over(kept, left);
+                    self.gate_start();
+                }
+            }
             Happening::Ended(ended) => self.ended(ended),
             Happening::Judged {
                 attempt: Some(attempt),
@@ -119,23 +131,32 @@ impl Machine {
             Happening::Looked { place, found } => self.looked(&place, found),
             Happening::Stale(stale) => self.stale(stale),
             Happening::Confirmed { stale } => self.confirmed(stale),
+            Happening::Gated {
+                place,
+                point,
+                gated,
+            } => self.gated(place.as_ref(), point, gated),
+            Happening::Answered { number, given } => self.answered(number, given),
             Happening::Cancel { why } => self.cancel(why),
         }
     }
 
-    fn begin(&mut self, kept: Vec<Kept>, left: Vec<Left>, fixed: Vec<FixedFile>) {
-        if self.has_begun() {
-            return;
-        }
+    fn begin(&mut self, approved: Option<Box<Approved>>, fixed: Vec<FixedFile>) {
         let started = Fact::RunStarted {
             logic: super::LOGIC,
             plan: self.plan.id().clone(),
             params: self.state.params.clone(),
         };
         self.emit(started);
+        if let Some(approved) = approved {
+            self.emit(Fact::RunApproved(approved));
+        }
         if !fixed.is_empty() {
             self.emit(Fact::ChecksFixed { files: fixed });
         }
+    }
+
+    fn take_over(&mut self, kept: Vec<Kept>, left: Vec<Left>) {
         for kept in kept {
             if self.is_open(&kept.step) {
                 self.emit(kept.into());
@@ -186,6 +207,7 @@ impl Machine {
             None => (ended.exit, ended.class),
         };
         let success = exit.is_success();
+        let gates = has_gates(&plan, Some(spot), GatePoint::Leave);
         let class = class_of(&exit, told);
         self.emit(Fact::AttemptEnded {
             attempt: ended.attempt.clone(),
@@ -197,19 +219,16 @@ impl Machine {
                 Object::new()
             },
             artifacts: if success { ended.artifacts } else { Vec::new() },
+            standing: ended.standing.filter(|_| success && gates),
         });
         if !success {
             return self.failed(spot, ended.attempt.attempt, &exit, class);
         }
         self.take_evidence(&ended.attempt, ended.seen);
-        if step.verify.is_empty() {
-            let standing = scope::unchecked_standing(ended.standing);
-            self.finish(spot, Final::good(standing));
-        } else if self.halting(spot) {
-            // Its own checks will not run: whatever a nested run says of itself is its word.
-            self.finish(spot, Final::good(Standing::Reported));
-        } else {
-            self.ask_checks(spot, ended.attempt);
+        if !gates {
+            self.confirm_work(spot, ended.attempt, ended.standing);
+        } else if !self.gate_no_more(spot, GatePoint::Leave) {
+            self.ask_gates(Some(spot), GatePoint::Leave);
         }
     }
 
@@ -299,10 +318,10 @@ impl Machine {
             place: place.clone(),
             found,
         });
-        if self.plan.step(spot.ix()).verify.is_empty() {
-            self.finish(spot, Final::good(Standing::Reported));
+        if has_gates(&self.plan, Some(spot), GatePoint::Leave) {
+            self.ask_gates(Some(spot), GatePoint::Leave);
         } else {
-            self.ask_checks(spot, attempt);
+            self.confirm_work(spot, attempt, None);
         }
     }
 
@@ -319,6 +338,7 @@ impl Machine {
             }
             Timer::Wait(attempt) => self.wait_over(&attempt),
             Timer::Queue(place) => self.waited_too_long(&place),
+            Timer::Ask { number } => self.ask_over(number),
             Timer::Run => {
                 let late = self.run_limit().is_some_and(|limit| limit <= self.now);
                 if late && !self.state.ending() && self.state.phase < Phase::Finally {

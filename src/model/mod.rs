@@ -7,7 +7,10 @@
 //! **Invariant:** a [`Plan`] has unique step ids, dependencies that exist and no cycle; only
 //! [`Plan::new`] makes one. **Invariant:** nothing here knows YAML, Markdown or spans.
 
+mod approve;
 mod check;
+mod escalation;
+mod gate;
 mod json_path;
 mod param;
 mod plan;
@@ -18,7 +21,12 @@ mod schema;
 mod step;
 mod work;
 
+pub use approve::{Approve, Needs};
 pub use check::{Check, Expect, JsonExpect, Mode, Probe};
+pub use escalation::{Escalation, EscalationAction};
+pub use gate::{
+    Gate, GateScript, Guardrail, Lane, Llm, OnFind, Predicate, Provider, Range, Trigger,
+};
 pub use json_path::{BadJsonPath, JsonPath};
 pub use param::{BadParams, Param, resolve as resolve_params};
 pub use plan::{BadPlan, OnFailure, Parts, Plan, PlanOutput, Policy, Secret, SecretSource};

@@ -2,7 +2,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::{Check, EnvVar, Param, Schema, Step, StepIx};
+use super::{Check, EnvVar, Escalation, Gate, Param, Schema, Step, StepIx, Trigger};
 use crate::expr::Template;
 use crate::name::{EnvName, Name, PlanId};
 
@@ -38,6 +38,10 @@ pub struct Parts {
     pub verify: Vec<Check>,
     /// Values for a plan that uses this one.
     pub outputs: Vec<PlanOutput>,
+    /// The gates of the workspace, then the plan's own. They hold for every step.
+    pub gates: Vec<Arc<Gate>>,
+    /// What blocks lead to, where a gate does not say it itself.
+    pub escalations: Vec<Escalation>,
     /// The prose that belongs to no step.
     pub briefing: String,
 }
@@ -57,6 +61,8 @@ impl Parts {
             main,
             verify: Vec::new(),
             outputs: Vec::new(),
+            gates: Vec::new(),
+            escalations: Vec::new(),
             briefing: String::new(),
         }
     }
@@ -243,6 +249,18 @@ impl Plan {
     /// A step by its id.
     pub fn find(&self, id: &str) -> Option<StepIx> {
         self.index.get(id).copied()
+    }
+
+    /// The gates that are asked about a step at a trigger point: those of the workspace, of the
+    /// plan, then its own.
+    pub fn gates_of(&self, ix: StepIx, on: Trigger) -> impl Iterator<Item = &Arc<Gate>> {
+        let all = self.parts.gates.iter().chain(&self.step(ix).gates);
+        all.filter(move |gate| gate.on == on)
+    }
+
+    /// The gates that are asked about the run at a trigger point.
+    pub fn gates_on(&self, on: Trigger) -> impl Iterator<Item = &Arc<Gate>> {
+        self.parts.gates.iter().filter(move |gate| gate.on == on)
     }
 
     /// Whether a step belongs to `finally`.

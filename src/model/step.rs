@@ -1,6 +1,7 @@
+use std::sync::Arc;
 use std::time::Duration;
 
-use super::{Allow, Check, ClassRule, EnvVar, Limits, Object, Retry, Schema, Work};
+use super::{Allow, Check, ClassRule, EnvVar, Gate, Limits, Object, Retry, Schema, Work};
 use crate::expr::{Expr, Template};
 use crate::name::Name;
 
@@ -62,6 +63,8 @@ pub struct Step {
     pub limits: Limits,
     /// What decides the class of a failure before the built-in table does.
     pub classify: Vec<ClassRule>,
+    /// Its own gates, which are asked after those of the plan.
+    pub gates: Vec<Arc<Gate>>,
     /// The prose of its section.
     pub briefing: Option<String>,
 }
@@ -92,6 +95,7 @@ impl Step {
             allow: None,
             limits: Limits::default(),
             classify: Vec::new(),
+            gates: Vec::new(),
             briefing: None,
         }
     }

@@ -1,7 +1,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::Plan;
+use super::{Approve, Plan};
 use crate::expr::Template;
 use crate::name::{EnvName, Name};
 use crate::time::Moment;
@@ -19,6 +19,8 @@ pub enum Work {
     Uses(Box<Uses>),
     /// Nothing but the passing of time or the coming of a file.
     Wait(Wait),
+    /// A decision that people make.
+    Approve(Box<Approve>),
 }
 
 /// A script and the shell that reads it.

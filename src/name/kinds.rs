@@ -86,6 +86,10 @@ name_type!(
     PlanId, is_hyphenated, "^[a-z0-9]+(-[a-z0-9]+)*$"
 );
 name_type!(
+    /// The id of a gate: lower-case words joined by hyphens.
+    GateId, is_hyphenated, "^[a-z0-9]+(-[a-z0-9]+)*$"
+);
+name_type!(
     /// The name of an environment variable or of a secret.
     EnvName, is_variable, "^[A-Za-z_][A-Za-z0-9_]*$"
 );

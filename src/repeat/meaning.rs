@@ -128,6 +128,15 @@ fn work(work: &Work) -> Value {
         Work::Wait(Wait::For(time)) => json!({ "for": time.as_millis().to_string() }),
         Work::Wait(Wait::Until(at)) => json!({ "until": at }),
         Work::Wait(Wait::File(path)) => json!({ "file": path.source() }),
+        Work::Approve(approve) => {
+            let show = approve.show.iter();
+            json!({
+                "approve": approve.message.source(),
+                "show": show.map(|(name, value)| json!([name, value.source()])).collect::<Vec<_>>(),
+                "required": approve.needs.required,
+                "approvers": approve.needs.approvers,
+            })
+        }
     }
 }
 

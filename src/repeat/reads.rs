@@ -83,6 +83,10 @@ impl<'a> Reads<'a> {
             Work::Uses(uses) => self.templates(uses.with.iter().map(|(_, value)| value)),
             Work::Wait(Wait::File(path)) => self.templates([path]),
             Work::Wait(Wait::For(_) | Wait::Until(_)) => {}
+            Work::Approve(approve) => {
+                self.templates([&approve.message]);
+                self.templates(approve.show.iter().map(|(_, value)| value));
+            }
         }
     }
 

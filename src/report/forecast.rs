@@ -179,6 +179,7 @@ fn work(work: &Work) -> String {
         Work::Http(http) => format!("http {}", http.method),
         Work::Uses(uses) => format!("uses {}", uses.path),
         Work::Wait(_) => "wait".into(),
+        Work::Approve(_) => "approve".into(),
     }
 }
 

@@ -86,6 +86,7 @@ pub(super) fn event(
             class,
             outputs,
             artifacts,
+            ..
         } => {
             change.attempt_ended(attempt, how, *class)?;
             change.artifacts(attempt, artifacts)?;
@@ -97,6 +98,13 @@ pub(super) fn event(
         Fact::RunEnded { .. } => change.run_ended(&event.fact),
         Fact::EvidenceStale(stale) => change.stale(stale),
         Fact::RunStarted { .. }
+        | Fact::RunApproved(_)
+        | Fact::GateJudged { .. }
+        | Fact::GatesPassed { .. }
+        | Fact::Escalated { .. }
+        | Fact::ApprovalAsked(_)
+        | Fact::ApprovalAnswered { .. }
+        | Fact::RunBlocked { .. }
         | Fact::ChecksFixed { .. }
         | Fact::EvidenceTaken { .. }
         | Fact::ItemKept { .. }

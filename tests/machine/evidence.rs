@@ -88,7 +88,12 @@ fn what_checks_rely_on_is_recorded_first() {
     let digest = Some(Digest::of(b"true"));
     let (kept, left) = (Vec::new(), Vec::new());
     let fixed = vec![FixedFile { path, digest }];
-    run.feed(Happening::Begin { kept, left, fixed });
+    run.feed(Happening::Begin {
+        kept,
+        left,
+        fixed,
+        approved: None,
+    });
     assert_eq!(names(&run)[..2], ["run_started", "checks_fixed"]);
 }
 
@@ -225,6 +230,7 @@ fn items_fall_back_and_their_step_with_them() {
         kept: Vec::new(),
         left: Vec::new(),
         fixed: Vec::new(),
+        approved: None,
     });
     while !play.told.iter().any(|line| line.starts_with("a[0]")) {
         let effect = open.remove(0);
@@ -267,7 +273,12 @@ fn what_was_kept_can_become_stale() {
     }];
     let (left, fixed) = (Vec::new(), Vec::new());
     // It has no evidence in this run, so nothing asks for it.
-    let open = play.feed(Happening::Begin { kept, left, fixed });
+    let open = play.feed(Happening::Begin {
+        kept,
+        left,
+        fixed,
+        approved: None,
+    });
     assert_eq!(words(&open), ["finish"]);
     assert_eq!(play.told, ["run succeeded verified"]);
 }

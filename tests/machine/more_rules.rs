@@ -189,6 +189,7 @@ fn a_place_that_waits_too_long_for_its_turn_fails() {
         kept: Vec::new(),
         left: Vec::new(),
         fixed: Vec::new(),
+        approved: None,
     });
     let wake = open
         .iter()
@@ -226,6 +227,7 @@ fn kept_results_are_not_made_again() {
         kept: vec![kept],
         left: Vec::new(),
         fixed: Vec::new(),
+        approved: None,
     });
     assert!(
         matches!(&open[..], [Effect::Start { attempt, .. }] if attempt.place.step.as_str() == "b")
@@ -257,6 +259,7 @@ fn kept_items_are_not_made_again() {
         kept,
         left: Vec::new(),
         fixed: Vec::new(),
+        approved: None,
     });
     play.run(&mut open);
     assert_eq!(

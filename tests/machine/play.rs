@@ -97,6 +97,7 @@ impl Play {
             kept: Vec::new(),
             left: Vec::new(),
             fixed: Vec::new(),
+            approved: None,
         });
         self.run(&mut open);
         self.told
@@ -137,6 +138,7 @@ impl Play {
                     item_value: None,
                     reads: Object::new(),
                     correction: None,
+                    tool_args: None,
                 });
                 return more
                     .into_iter()

@@ -70,6 +70,7 @@ fn record(plan: &Arc<Plan>, seed: u64) -> Vec<Input> {
             kept: Vec::new(),
             left: Vec::new(),
             fixed: Vec::new(),
+            approved: None,
         },
     );
     world.drive(&mut machine, &mut dice);

@@ -7,9 +7,10 @@ use std::time::Duration;
 use serde_json::json;
 use wf::digest::Digest;
 use wf::expr::Template;
+use wf::gate::Gated;
 use wf::machine::{
-    Artifact, Attempt, Effect, Ended, Event, Exit, Fact, Happening, Input, Machine, Outcome, Place,
-    Ruling, Stale, StepState, Verdict,
+    Artifact, Attempt, Decision, Effect, Ended, Event, Exit, Fact, Given, Happening, Input,
+    Machine, Outcome, Place, Ruling, Stale, StepState, Verdict,
 };
 use wf::model::{
     Check, Class, Fan, Object, OnError, OnFailure, Parts, Plan, Policy, Retry, Step, StepIx, Wait,
@@ -244,7 +245,24 @@ impl World {
                 let stale = stale.collect();
                 Some(Happening::Confirmed { stale })
             }
-            Effect::Unlock { .. } | Effect::Remember { .. } | Effect::Finish { .. } => None,
+            Effect::Gate { place, point, .. } => Some(Happening::Gated {
+                place,
+                point,
+                gated: Gated::default(),
+            }),
+            Effect::Ask(ask) => Some(Happening::Answered {
+                number: ask.number,
+                given: Given {
+                    decision: Decision::Approved,
+                    by: Vec::new(),
+                    tokens: Vec::new(),
+                    reason: String::new(),
+                },
+            }),
+            Effect::Unlock { .. }
+            | Effect::Remember { .. }
+            | Effect::Finish { .. }
+            | Effect::Dismiss { .. } => None,
         }
     }
 

@@ -12,7 +12,7 @@ use super::faults::Fault;
 pub struct Coverage(BTreeMap<(&'static str, &'static str), u64>);
 
 /// Every kind of event.
-const FACTS: [&str; 20] = [
+const FACTS: [&str; 26] = [
     "run_started",
     "step_kept",
     "item_kept",
@@ -33,16 +33,22 @@ const FACTS: [&str; 20] = [
     "checks_fixed",
     "evidence_taken",
     "evidence_stale",
+    "gate_judged",
+    "gates_passed",
+    "escalated",
+    "approval_asked",
+    "approval_answered",
+    "run_blocked",
 ];
 
 /// Every kind of effect.
-const EFFECTS: [&str; 11] = [
+const EFFECTS: [&str; 14] = [
     "start", "check", "wake", "lock", "unlock", "lookup", "remember", "watch", "kill", "finish",
-    "confirm",
+    "confirm", "gate", "ask", "dismiss",
 ];
 
 /// Every kind of timer.
-const TIMERS: [&str; 4] = ["retry", "wait", "queue", "run"];
+const TIMERS: [&str; 5] = ["retry", "wait", "queue", "ask", "run"];
 
 /// Every way in which work ends.
 const EXITS: [&str; 7] = [
@@ -56,7 +62,7 @@ const EXITS: [&str; 7] = [
 ];
 
 /// Every kind of input.
-const INPUTS: [&str; 9] = [
+const INPUTS: [&str; 11] = [
     "begin",
     "ended",
     "judged",
@@ -66,6 +72,8 @@ const INPUTS: [&str; 9] = [
     "cancel",
     "stale",
     "confirmed",
+    "gated",
+    "answered",
 ];
 
 impl Coverage {
@@ -154,6 +162,13 @@ fn fact(fact: &Fact) -> &'static str {
         Fact::ChecksFixed { .. } => "checks_fixed",
         Fact::EvidenceTaken { .. } => "evidence_taken",
         Fact::EvidenceStale(_) => "evidence_stale",
+        Fact::RunApproved(_) => "run_approved",
+        Fact::GateJudged { .. } => "gate_judged",
+        Fact::GatesPassed { .. } => "gates_passed",
+        Fact::Escalated { .. } => "escalated",
+        Fact::ApprovalAsked(_) => "approval_asked",
+        Fact::ApprovalAnswered { .. } => "approval_answered",
+        Fact::RunBlocked { .. } => "run_blocked",
     }
 }
 
@@ -171,6 +186,9 @@ pub fn effect(effect: &Effect) -> &'static str {
         Effect::Kill { .. } => "kill",
         Effect::Finish { .. } => "finish",
         Effect::Confirm { .. } => "confirm",
+        Effect::Gate { .. } => "gate",
+        Effect::Ask(_) => "ask",
+        Effect::Dismiss { .. } => "dismiss",
     }
 }
 
@@ -180,6 +198,7 @@ pub fn timer(timer: &Timer) -> &'static str {
         Timer::Retry(_) => "retry",
         Timer::Wait(_) => "wait",
         Timer::Queue(_) => "queue",
+        Timer::Ask { .. } => "ask",
         Timer::Run => "run",
     }
 }
@@ -209,5 +228,7 @@ pub fn input(what: &Happening) -> &'static str {
         Happening::Cancel { .. } => "cancel",
         Happening::Stale(_) => "stale",
         Happening::Confirmed { .. } => "confirmed",
+        Happening::Gated { .. } => "gated",
+        Happening::Answered { .. } => "answered",
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use wf::machine::{Attempt, Effect, Event, Happening, Machine, Place, Timer};
+use wf::machine::{Ask, Attempt, Effect, Event, GatePoint, Happening, Machine, Place, Timer};
 use wf::time::Moment;
 
 /// One life of an engine that works on one run. What is in here dies with it.
@@ -53,6 +53,14 @@ pub enum Job {
     Lock { place: Place, lock: String },
     /// Giving a lock back.
     Unlock { place: Place, lock: String },
+    /// Gates that are asked.
+    Gate {
+        place: Option<Place>,
+        point: GatePoint,
+        attempt: u32,
+    },
+    /// People who are asked.
+    Ask { ask: Box<Ask> },
 }
 
 impl Engine {
@@ -119,6 +127,18 @@ impl Engine {
                     || self
                         .waiting()
                         .any(|effect| matches!(effect, Effect::Confirm { .. }))
+            }
+            Happening::Gated { place, point, .. } => {
+                done(&|job| matches!(job, Job::Gate { place: p, point: q, .. } if p == place && q == point))
+                    || self.waiting().any(|effect| {
+                        matches!(effect, Effect::Gate { place: p, point: q, .. } if p == place && q == point)
+                    })
+            }
+            Happening::Answered { number, .. } => {
+                done(&|job| matches!(job, Job::Ask { ask, .. } if ask.number == *number))
+                    || self.waiting().any(
+                        |effect| matches!(effect, Effect::Ask(ask) if ask.number == *number),
+                    )
             }
             // Nobody asks for it; told again, it is no news.
             Happening::Stale(_) => false,

@@ -3,7 +3,7 @@
 
 use serde_json::json;
 use wf::digest::Digest;
-use wf::machine::{Attempt, Cached, Exit, FixedFile, Place, Ruling, Standing, Verdict};
+use wf::machine::{Ask, Attempt, Cached, Exit, FixedFile, Place, Ruling, Standing, Verdict};
 use wf::model::{Check, Class, Object, Step, Work};
 use wf::name::RunId;
 
@@ -74,6 +74,18 @@ impl Fates {
             .iter()
             .map(|check| verdict(check, *dice.pick(&rulings)))
             .collect()
+    }
+
+    /// How people decide about something that they are asked.
+    pub fn people(self, run: usize, ask: &Ask, now: i64) -> Dice {
+        let place = ask
+            .place
+            .as_ref()
+            .map_or("the run".into(), ToString::to_string);
+        self.dice(
+            run,
+            &format!("people asked for {place}, {:?}, at {now}", ask.point),
+        )
     }
 
     /// What the checks of a run rely on.

@@ -15,6 +15,7 @@ mod engine;
 mod evidence;
 mod fates;
 pub mod faults;
+mod gates;
 pub mod laws;
 mod ledger;
 mod look;

@@ -76,6 +76,9 @@ impl World {
                     let hit = match &unit.job {
                         Job::Work { attempt: works, .. } => Some(works) == attempt.as_ref(),
                         Job::Check { attempt: checked } => *checked == attempt,
+                        Job::Gate { place, .. } => {
+                            *place == attempt.as_ref().map(|attempt| attempt.place.clone())
+                        }
                         _ => false,
                     };
                     unit.told |= hit;
@@ -83,6 +86,24 @@ impl World {
                         (unit.stop, unit.due) = (true, unit.due.min(soon));
                     }
                 }
+            }
+            Effect::Gate {
+                place,
+                point,
+                attempt,
+                ..
+            } => engine.spawn(
+                Job::Gate {
+                    place,
+                    point,
+                    attempt,
+                },
+                soon,
+            ),
+            Effect::Ask(ask) => self.ask(at, ask),
+            Effect::Dismiss { number } => {
+                let of_it = |job: &Job| matches!(job, Job::Ask { ask } if ask.number == number);
+                engine.units.retain(|unit| !of_it(&unit.job));
             }
             Effect::Confirm { places } => engine.spawn(Job::Confirm { places }, soon),
             Effect::Remember { .. } | Effect::Finish { .. } => {}
@@ -124,6 +145,12 @@ impl World {
                 self.locks.insert(lock, (at, place.clone(), life));
                 Happening::Locked { place }
             }
+            Job::Gate {
+                place,
+                point,
+                attempt,
+            } => self.gated(at, place, point, attempt),
+            Job::Ask { ask } => self.answered(at, &ask),
             Job::Confirm { places } => self.confirmed(at, places),
             Job::Unlock { place, lock } => {
                 self.engine(at).units.remove(number);

@@ -124,12 +124,12 @@ impl Window {
                 sums.gates.blocked += u64::from(action == Some("block"));
             }
             "approval_asked" => sums.approvals.asked += 1,
-            "approval_answered" => match entry.word("verdict") {
+            "approval_answered" => match entry.word("decision") {
                 Some("approved") => sums.approvals.given += 1,
                 Some("denied") => sums.approvals.denied += 1,
-                _ => sums.approvals.expired += 1,
+                Some("expired") => sums.approvals.expired += 1,
+                _ => {}
             },
-            "approval_expired" => sums.approvals.expired += 1,
             _ => {}
         }
     }

@@ -90,6 +90,7 @@ fn begin(
         sources: ready.sources.clone(),
         params,
         past: Some(past),
+        approved: None,
         config,
     };
     let finished = engine::run(&session, request);

@@ -69,6 +69,7 @@ fn begin(ui: &Ui, args: &RunArgs) -> Result<Exit, Failure> {
         sources: ready.sources.clone(),
         params,
         past: None,
+        approved: None,
         config: serde_json::json!({ "max_parallel": args.jobs }),
     };
     let finished = engine::run(&session, request);

@@ -2,7 +2,7 @@ use clap::{Args, ValueEnum};
 
 use crate::audit::Record;
 use crate::cli::{Exit, Failure, Ui};
-use crate::config::ConfigFile;
+use crate::config::{ApproversFile, ConfigFile};
 use crate::machine::Correction;
 use crate::report::attest::Statement;
 use crate::report::follow::EventLine;
@@ -25,6 +25,8 @@ pub enum What {
     Dag,
     /// wf.yaml
     Config,
+    /// approvers.yaml
+    Approvers,
     /// A line of `wf run --json`
     Event,
     /// A line of `.wf/audit/log.jsonl`
@@ -49,6 +51,10 @@ pub fn text(what: What) -> String {
         What::Config => {
             spec::schema_of::<ConfigFile>("The configuration of a wf workspace", "config")
         }
+        What::Approvers => spec::schema_of::<ApproversFile>(
+            "Who may approve what runs in a wf workspace",
+            "approvers",
+        ),
         What::Correction => spec::schema_of::<Correction>(
             "What an attempt is told about the one before",
             "correction",

@@ -56,7 +56,11 @@ fn lasting(machine: &Machine) -> Value {
     for field in VOLATILE {
         fields.remove(field);
     }
-    let looks = |pair: &Value| pair[1]["doing"] == "Looking";
+    let looks = |pair: &Value| {
+        ["Looking", "Entering"]
+            .iter()
+            .any(|doing| pair[1]["doing"] == *doing)
+    };
     let live: Vec<Value> = live.into_iter().filter(|pair| !looks(pair)).collect();
     fields.insert("live".into(), Value::Array(live));
     state
@@ -90,6 +94,9 @@ pub fn durable_first(look: &Look<'_>) -> Result<(), String> {
         Effect::Kill { .. } => known.ending() || known.stopping,
         Effect::Finish { .. } => known.over.is_some(),
         Effect::Confirm { .. } => known.phase >= Phase::Confirm,
+        Effect::Gate { place, point, .. } => known.may_ask(place.as_ref(), *point),
+        Effect::Ask(ask) => known.expires.contains_key(&ask.number),
+        Effect::Dismiss { number } => !known.asks.contains_key(number),
         Effect::Lookup { .. } | Effect::Wake { .. } => known.begun,
     };
     ensure(told, || {
@@ -149,6 +156,9 @@ pub fn frugal(look: &Look<'_>) -> Result<(), String> {
             Effect::Lookup { place, .. } => (Some(place), "looks"),
             Effect::Remember { place, .. } => (Some(place), "remembers"),
             Effect::Confirm { .. } => (None, "confirms"),
+            Effect::Gate { place, .. } => (place.as_ref(), "is gated"),
+            Effect::Ask(ask) => (ask.place.as_ref(), "is asked for"),
+            Effect::Dismiss { .. } => continue,
             Effect::Wake { .. } | Effect::Finish { .. } => continue,
         };
         *told.entry((place, kind)).or_default() += 1;

@@ -1,0 +1,61 @@
+use serde::{Deserialize, Serialize};
+
+use crate::digest::Digest;
+use crate::time::Moment;
+
+/// Whose word starts a run (DESIGN section 7).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ApprovalPolicy {
+    /// Whoever starts it signs for it.
+    Owner,
+    /// Others have signed for it.
+    Reviewed,
+}
+
+/// A signature that counted.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct By {
+    /// The id of the key: SHA-256 of its DER form.
+    pub key: Digest,
+    /// Whose it is, as the workspace calls them.
+    pub name: String,
+}
+
+/// A file as it was approved.
+#[derive(
+    Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, schemars::JsonSchema,
+)]
+pub struct Pin {
+    /// Its path, relative to the workspace.
+    pub path: String,
+    /// SHA-256 of its content.
+    pub digest: Digest,
+}
+
+/// An approval that was verified and is used up by the run that it starts.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct Approved {
+    /// By which rule.
+    pub policy: ApprovalPolicy,
+    /// SHA-256 of what was signed.
+    pub token: Digest,
+    /// The digest of the plan: of all texts that it is made of and all files that it executes.
+    pub plan: Digest,
+    /// Who signed it.
+    pub by: Vec<By>,
+    /// What makes the token different from all others.
+    pub nonce: String,
+    /// Which of the executions that it allows this one is, from 1.
+    pub execution: u32,
+    /// How many it allows.
+    pub executions: u32,
+    /// When it ends to be valid.
+    pub expires: Moment,
+    /// The key of whoever started the run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub initiator: Option<Digest>,
+    /// The files that were approved, by path.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub pins: Vec<Pin>,
+}

@@ -33,9 +33,9 @@ const LAYERS: &[(&str, &str)] = &[
     ),
     ("seal", "digest"),
     ("approval", "digest time name model machine seal"),
-    ("bus", "name digest time machine"),
+    ("bus", "name digest time gate machine"),
     // It watches, and can reach nobody: no engine, no way to publish.
-    ("audit", "name digest time crash machine seal store bus"),
+    ("audit", "name digest time crash model gate machine seal store bus"),
     (
         "report",
         "source diag name digest time model expr graph gate machine store repeat engine seal",

@@ -4,8 +4,9 @@ use serde::Serialize;
 use super::batch::Recorded;
 use super::log::{FORM, Position, Tail};
 use super::writer::Writing;
-use super::{Appended, Batch, LogPlace, NewRun, StoreError, owners, project};
+use super::{Appended, Batch, LogPlace, NewRun, StoreError, answers, owners, project};
 use crate::digest::Digest;
+use crate::machine::Fact;
 use crate::name::RunId;
 
 /// Adds a batch to the log and to the projections.
@@ -34,6 +35,9 @@ pub(super) fn append(writing: &Writing<'_>, batch: Batch) -> Result<Appended, St
     }
     for event in &batch.events {
         place.n += 1;
+        if let Fact::RunApproved(approved) = &event.fact {
+            answers::consume(writing, &batch.run, approved)?;
+        }
         push(writing, &mut tail, place, event)?;
         rows.push(LogPlace::from(&tail));
         project::event(connection, place, event).map_err(failed)?;

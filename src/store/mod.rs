@@ -9,6 +9,7 @@
 //! **Invariant:** nothing is written of a run but under the token of the lease that is its newest.
 //! **Invariant:** only this module opens the database.
 
+mod answers;
 mod append;
 mod backup;
 mod batch;
@@ -51,6 +52,7 @@ mod ticket;
 mod view;
 mod writer;
 
+pub use answers::{Answer, Taken};
 pub use backup::{Manifest, backup};
 pub use batch::{Appended, Batch, LogPlace, NewRun};
 pub use blobs::Blobs;

@@ -5,6 +5,7 @@
 )]
 
 mod attest;
+mod audit;
 mod bad_input;
 mod cheaters;
 mod cli;

@@ -7,8 +7,8 @@ use super::column::Json;
 use super::log::Tail;
 use super::{
     Answer, ArtifactRow, AttemptRow, CacheEntry, CheckRow, FindError, Folder, Lease, LogPlace,
-    Owner, RunFilter, RunRow, RunState, StepRow, StoreError, answers, connect, lease, locks, owners,
-    rows,
+    Owner, RunFilter, RunRow, RunState, StepRow, StoreError, answers, connect, lease, locks,
+    owners, rows,
 };
 use crate::digest::Digest;
 use crate::machine::Event;

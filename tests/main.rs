@@ -6,6 +6,7 @@
 
 mod approvals;
 mod attest;
+mod audit;
 mod bad_input;
 mod cheaters;
 mod cli;

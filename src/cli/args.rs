@@ -92,6 +92,7 @@ pub enum Command {
     Verify(commands::verify::VerifyArgs),
     Attest(commands::attest::AttestArgs),
     Graph(commands::graph::GraphArgs),
+    Gate(commands::gate::GateArgs),
     Schema(commands::schema::SchemaArgs),
     Backup(commands::backup::BackupArgs),
     Restore(commands::restore::RestoreArgs),

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use clap::Args;
 
 use super::load::Ready;
-use super::{Exit, Failure, Ui, keep, load_record, normal, relative};
+use super::{Exit, Failure, Ui, Workspace, keep, load_record, normal, relative};
 use crate::config;
 use crate::engine::{EngineError, Finished, Ground, Observer, Session};
 use crate::exec::log;
@@ -59,13 +59,13 @@ pub fn followed(
         pass: ready.config.env_pass.clone(),
         log_limit: ready.config.logs.max_bytes,
         hands,
-        around: around(ui, ready),
+        around: around(ui, &ready.config.sandbox, &ready.workspace),
         observer,
     }))
 }
 
-fn around(ui: &Ui, ready: &Ready) -> Option<Arc<Around>> {
-    let (config, workspace) = (&ready.config.sandbox, &ready.workspace);
+/// What confines checks and steps, as a configuration says it; `None`: nothing.
+pub fn around(ui: &Ui, config: &config::Sandbox, workspace: &Workspace) -> Option<Arc<Around>> {
     let around = || {
         Around::new(
             &workspace.root,

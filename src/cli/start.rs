@@ -51,6 +51,7 @@ fn run(ui: &Ui, command: &Command) -> Result<Exit, Failure> {
         Command::Verify(args) => commands::verify::run(ui, args),
         Command::Attest(args) => commands::attest::run(ui, args),
         Command::Graph(args) => commands::graph::run(ui, args),
+        Command::Gate(args) => commands::gate::run(ui, args),
         Command::Schema(args) => commands::schema::run(ui, args),
         Command::Backup(args) => commands::backup::run(ui, args),
         Command::Restore(args) => commands::restore::run(ui, args),

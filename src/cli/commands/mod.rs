@@ -9,6 +9,7 @@ pub mod cancel;
 pub mod check;
 pub mod completions;
 pub mod doctor;
+pub mod gate;
 pub mod graph;
 pub mod init;
 pub mod logs;

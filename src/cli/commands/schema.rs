@@ -22,6 +22,8 @@ pub enum What {
     Plan,
     /// The front matter of a dag
     Dag,
+    /// The front matter of a gate
+    Gate,
     /// wf.yaml
     Config,
     /// A line of `wf run --json`
@@ -43,6 +45,7 @@ pub fn text(what: What) -> String {
     let schema = match what {
         What::Plan => spec::plan_schema(),
         What::Dag => spec::dag_schema(),
+        What::Gate => spec::gate_schema(),
         What::Config => {
             spec::schema_of::<ConfigFile>("The configuration of a wf workspace", "config")
         }

@@ -16,7 +16,7 @@ use crate::time::Moment;
 use super::end::end_of;
 use super::run::Ongoing;
 use super::timers::Timers;
-use super::{EngineError, Finished, evidence, judging, locks, unit};
+use super::{EngineError, Finished, evidence, judging, locks, publish, unit};
 
 /// What a unit of work comes back with.
 pub(super) type Report = Result<Option<Happening>, EngineError>;
@@ -116,7 +116,7 @@ impl Dispatcher {
                 return Ok(end);
             }
             match self.wait(&mut stop).await? {
-                Woken::Durable(answer) => self.durable(answer?),
+                Woken::Durable(answer) => self.durable(&answer?),
                 Woken::Unit(report) => self.unit_ended(report?),
                 Woken::Timer => self.ring(),
                 Woken::Told => self.heed(&mut stop),
@@ -196,7 +196,7 @@ impl Dispatcher {
     }
 
     /// The oldest turn is durable: it may be shown and carried out.
-    fn durable(&mut self, _: Appended) {
+    fn durable(&mut self, appended: &Appended) {
         let Some(turn) = self.undurable.pop_front() else {
             return;
         };
@@ -206,6 +206,7 @@ impl Dispatcher {
                 .observe(|observer| observer.event(&self.run.this, event));
             self.end = self.end.take().or_else(|| end_of(&self.run.this.id, event));
         }
+        publish::durable(&self.run, appended, turn.events);
         turn.effects
             .into_iter()
             .for_each(|effect| self.carry_out(effect));
@@ -298,6 +299,7 @@ impl Dispatcher {
                 item_value,
                 reads,
                 correction,
+                tool_args,
             } => self.start(unit::Task {
                 run,
                 attempt,
@@ -305,6 +307,7 @@ impl Dispatcher {
                 reads,
                 since: None,
                 correction,
+                tool_args,
             }),
             Effect::Watch {
                 attempt,
@@ -312,6 +315,7 @@ impl Dispatcher {
                 item_value,
                 reads,
                 correction,
+                tool_args,
             } => self.begin(unit::Task {
                 run,
                 attempt,
@@ -319,6 +323,7 @@ impl Dispatcher {
                 reads,
                 since: Some(since),
                 correction,
+                tool_args,
             }),
             Effect::Check {
                 attempt,

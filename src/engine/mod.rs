@@ -19,6 +19,7 @@ mod judging;
 mod locks;
 mod nested;
 mod observe;
+mod publish;
 mod run;
 mod scope;
 mod session;

@@ -1,6 +1,7 @@
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
+use crate::bus::Bus;
 use crate::exec::evidence::Memo;
 use crate::exec::sandbox::Around;
 use crate::exec::secret::Everybodys;
@@ -33,6 +34,8 @@ pub struct Session {
     pub hands: Hands,
     /// What confines checks, and steps that ask for it; `None`: nothing.
     pub around: Option<Arc<Around>>,
+    /// Where everything that became durable is told.
+    pub bus: Bus,
     /// Follows the runs.
     pub observer: Mutex<Box<dyn Observer + Send>>,
     pub(super) client: http::Client,
@@ -59,6 +62,8 @@ pub struct Ground {
     pub hands: Hands,
     /// What confines checks, and steps that ask for it; `None`: nothing.
     pub around: Option<Arc<Around>>,
+    /// Where everything that became durable is told.
+    pub bus: Bus,
     /// Follows the runs.
     pub observer: Box<dyn Observer + Send>,
 }
@@ -149,6 +154,7 @@ impl Session {
             log_limit: ground.log_limit,
             hands: ground.hands,
             around: ground.around,
+            bus: ground.bus,
             observer: Mutex::new(ground.observer),
         })
     }

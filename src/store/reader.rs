@@ -4,9 +4,11 @@ use rusqlite::{Connection, OptionalExtension, Params, Row};
 use serde_json::Value;
 
 use super::column::Json;
+use super::log::Tail;
 use super::{
-    ArtifactRow, AttemptRow, CacheEntry, CheckRow, FindError, Folder, Lease, Owner, RunFilter,
-    RunRow, RunState, StepRow, StoreError, connect, lease, locks, owners, rows,
+    Answer, ArtifactRow, AttemptRow, CacheEntry, CheckRow, FindError, Folder, Lease, LogPlace,
+    Owner, RunFilter, RunRow, RunState, StepRow, StoreError, answers, connect, lease, locks,
+    owners, rows,
 };
 use crate::digest::Digest;
 use crate::machine::Event;
@@ -98,6 +100,16 @@ impl Reader {
         let sql = format!("SELECT {} FROM runs WHERE id = ?1", rows::RUN);
         self.one(&sql, [run.as_str()], rows::run)?
             .ok_or_else(|| StoreError::UnknownRun(run.clone()))
+    }
+
+    /// What people answered to a question of a run, by key.
+    pub fn answers(&self, run: &RunId, number: u32) -> Result<Vec<Answer>, StoreError> {
+        answers::of(&self.connection, run, number).map_err(|error| self.failed(&error))
+    }
+
+    /// How many uses of an approval are recorded.
+    pub fn used(&self, nonce: &str) -> Result<u32, StoreError> {
+        answers::used(&self.connection, nonce).map_err(|error| self.failed(&error))
     }
 
     /// The configuration that a run was recorded with.
@@ -258,6 +270,12 @@ impl Reader {
         })?;
         all.retain(|(_, lease)| !lease.lapsed);
         Ok(all)
+    }
+
+    /// The last event of the log.
+    pub fn end(&self) -> Result<Option<LogPlace>, StoreError> {
+        let tail = Tail::read(&self.connection).map_err(|error| self.failed(&error))?;
+        Ok((tail.seq > 0).then(|| LogPlace::from(&tail)))
     }
 
     /// What is wrong with the database file, if anything is; reads all of it.

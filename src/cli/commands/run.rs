@@ -4,7 +4,7 @@ use clap::Args;
 
 use crate::cli::execute::{Telling, finish, prune, session};
 use crate::cli::load::Ready;
-use crate::cli::{Exit, Failure, Ui, load, params, relative};
+use crate::cli::{Exit, Failure, Ui, load, params, relative, watch};
 use crate::engine::{self, Request};
 use crate::report::Forecast;
 
@@ -35,8 +35,19 @@ pub struct RunArgs {
     jobs: Option<u32>,
 }
 
-/// Runs a plan.
+/// Runs a plan. That one was not begun is written down, too.
 pub fn run(ui: &Ui, args: &RunArgs) -> Result<Exit, Failure> {
+    let done = begin(ui, args);
+    if let Err(failure) = &done
+        && !args.dry_run
+        && matches!(failure.exit, Exit::Usage | Exit::Invalid | Exit::Approval)
+    {
+        watch::refused(ui, &args.plan, failure);
+    }
+    done
+}
+
+fn begin(ui: &Ui, args: &RunArgs) -> Result<Exit, Failure> {
     let ready = load::plan(ui, &args.plan, args.jobs)?;
     let params = params::resolve(ui, ready.plan.parts(), &args.params)?;
     if args.dry_run {

@@ -10,6 +10,8 @@ use crate::spec::{Files, MAX_FILE, Unreadable};
 pub struct Revision {
     /// The top level of the repository.
     top: PathBuf,
+    /// What the person called it.
+    name: String,
     /// The commit, as git names it.
     commit: String,
     /// The workspace, relative to the top level; empty: the top level itself.
@@ -45,6 +47,7 @@ impl Revision {
         })?;
         Ok(Self {
             top: PathBuf::from(line(&top)),
+            name: name.to_owned(),
             commit: line(&commit),
             below: String::new(),
         })
@@ -67,10 +70,7 @@ impl Revision {
             return Err(Failure::new(Exit::Usage, message));
         };
         if self.list(inside).is_none() {
-            let message = format!(
-                "there is no {inside} in {}",
-                self.commit.get(..12).unwrap_or("")
-            );
+            let message = format!("there is no {inside} in {}", self.name);
             let hint = "a path after `:` begins at the top level of the repository, as in git; \
                         write ./ before it to begin here";
             return Err(Failure::new(Exit::Usage, message).hint(hint));

@@ -3,7 +3,7 @@
 use std::{env, fs};
 
 use serde_json::Value;
-use wf::config::ConfigFile;
+use wf::config::{ApproversFile, ConfigFile};
 use wf::model::Schema;
 use wf::report::attest::Statement;
 use wf::report::follow::EventLine;
@@ -17,6 +17,13 @@ fn schemas_are_up_to_date_and_are_schemas() {
         (
             "config",
             spec::schema_of::<ConfigFile>("The configuration of a wf workspace", "config"),
+        ),
+        (
+            "approvers",
+            spec::schema_of::<ApproversFile>(
+                "Who may approve what runs in a wf workspace",
+                "approvers",
+            ),
         ),
         (
             "event",

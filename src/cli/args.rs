@@ -91,6 +91,7 @@ pub enum Command {
     Why(commands::why::WhyArgs),
     Verify(commands::verify::VerifyArgs),
     Attest(commands::attest::AttestArgs),
+    Key(commands::key::KeyArgs),
     Graph(commands::graph::GraphArgs),
     Diff(commands::diff::DiffArgs),
     Schema(commands::schema::SchemaArgs),

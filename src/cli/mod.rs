@@ -16,6 +16,7 @@ mod exit;
 mod failure;
 mod health;
 mod keep;
+mod keys;
 mod lineage;
 mod load;
 mod log_lines;

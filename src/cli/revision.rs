@@ -140,6 +140,19 @@ impl Files for Revision {
         bytes.ok_or_else(|| Unreadable::Refused("git does not give it".into()))
     }
 
+    fn names(&self, folder: &str) -> Vec<String> {
+        let folder = normal(&Path::new(&self.below).join(folder));
+        let Some(folder) = folder.to_str() else {
+            return Vec::new();
+        };
+        let tree = format!("{}:{folder}", self.commit);
+        let listed = git(&self.top, &["ls-tree", "-z", &tree]).unwrap_or_default();
+        let listed = String::from_utf8_lossy(&listed);
+        let files = listed.split('\0').filter_map(|row| row.split_once('\t'));
+        let files = files.filter(|(about, _)| about.contains(" blob "));
+        files.map(|(_, name)| name.to_owned()).collect()
+    }
+
     /// Nothing of a revision is followed.
     fn leads_out(&self, _: &str) -> bool {
         false

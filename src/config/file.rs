@@ -2,6 +2,7 @@ use std::borrow::Cow;
 
 use schemars::{JsonSchema, SchemaGenerator, json_schema};
 
+use crate::name::GateId;
 use crate::source::Spanned;
 use crate::spec::ast::{Policy, Retry};
 use crate::spec::decode::{Decode, Decoder, Period, ReadPath, Size, record, word, words};
@@ -21,6 +22,8 @@ record! {
         optional sandbox: SandboxFile,
         /// What is kept of the output of attempts.
         optional logs: LogsFile,
+        /// The names of gates in `gates/` that hold for every plan, before its own.
+        default gates: Vec<Spanned<GateId>>,
         /// How long finished runs are kept; for ever if absent.
         optional retention: RetentionFile,
         /// Patterns of variables of the environment that every step sees.

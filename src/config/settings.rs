@@ -4,6 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use super::{ConfigFile, Durability, LogsFile, RetentionFile, SandboxFile};
 use crate::model::{OnFailure, Policy, Retry};
+use crate::name::GateId;
+use crate::source::Spanned;
 use crate::spec::Defaults;
 
 /// The configuration of a workspace, complete.
@@ -21,6 +23,15 @@ pub struct Config {
     pub retention: Retention,
     /// Patterns of variables of the environment that every step sees.
     pub env_pass: Vec<String>,
+    /// The gates that hold for every plan, before its own, and where they are named.
+    pub gates: Vec<Spanned<GateId>>,
+}
+
+impl Config {
+    /// The ids of the gates that hold for every plan, in order.
+    pub fn gates(&self) -> Vec<GateId> {
+        self.gates.iter().map(|id| id.value.clone()).collect()
+    }
 }
 
 /// Where checks, and steps with `allow`, run.
@@ -92,6 +103,7 @@ impl Default for Config {
             },
             retention: Retention::default(),
             env_pass: Vec::new(),
+            gates: Vec::new(),
         }
     }
 }
@@ -119,6 +131,7 @@ impl From<ConfigFile> for Config {
                 max_runs: retention.max_runs,
             },
             env_pass: file.env_pass.into_iter().map(|glob| glob.value).collect(),
+            gates: file.gates,
         }
     }
 }

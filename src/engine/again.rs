@@ -144,6 +144,7 @@ impl Look {
             params,
             past: None,
             fixed,
+            pins: None,
             approved: None,
             evidence: files,
         };

@@ -43,11 +43,13 @@ pub fn run(session: &Arc<Session>, request: Request) -> Result<Finished, EngineE
         let fence = session.store.own_run(&run, keeper).await?;
         let machine = Machine::new(plan.clone(), run, params.clone());
         let fixed = Some(evidence::take(session, &plan, &params));
+        let pins = evidence::pins(session, &plan, approved.as_ref());
         let errand = Errand {
             plan,
             params,
             past,
             fixed,
+            pins,
             approved: approved.map(Arc::new),
             evidence: BTreeMap::new(),
         };
@@ -101,12 +103,15 @@ fn go_on(
         } else {
             evidence::taken(&plan, &events)
         };
+        let approved = approval(&events);
+        let pins = evidence::pins(session, &plan, approved.as_deref());
         let errand = Errand {
             plan,
             params,
             past,
             fixed,
-            approved: approval(&events),
+            pins,
+            approved,
             evidence: evidence::recorded(events.iter().map(|(_, event)| event)),
         };
         let ongoing = ongoing(session, &fence, errand, keepers)?;

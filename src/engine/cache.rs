@@ -36,6 +36,7 @@ pub(super) async fn look(
         reads,
         since: None,
         correction: None,
+        tool_args: None,
     };
     let found = blocking(move || find(&task)).await;
     let found = match found {

@@ -298,6 +298,7 @@ impl Dispatcher {
                 item_value,
                 reads,
                 correction,
+                tool_args,
             } => self.start(unit::Task {
                 run,
                 attempt,
@@ -305,6 +306,7 @@ impl Dispatcher {
                 reads,
                 since: None,
                 correction,
+                tool_args,
             }),
             Effect::Watch {
                 attempt,
@@ -312,6 +314,7 @@ impl Dispatcher {
                 item_value,
                 reads,
                 correction,
+                tool_args,
             } => self.begin(unit::Task {
                 run,
                 attempt,
@@ -319,6 +322,7 @@ impl Dispatcher {
                 reads,
                 since: Some(since),
                 correction,
+                tool_args,
             }),
             Effect::Check {
                 attempt,

@@ -6,8 +6,9 @@ use std::sync::Arc;
 
 use crate::exec::evidence::{Memo, stale};
 use crate::exec::fixed::{Fixed, Site};
+use crate::exec::pinned::Pins;
 use crate::machine::{
-    Artifact, Attempt, Event, Fact, FixedFile, Happening, Kept, Place, Stale, Standing,
+    Approved, Artifact, Attempt, Event, Fact, FixedFile, Happening, Kept, Place, Stale, Standing,
 };
 use crate::model::{Object, Plan};
 use crate::name::{Name, RunId};
@@ -56,6 +57,19 @@ pub(super) fn taken(plan: &Arc<Plan>, events: &[(u64, Event)]) -> Option<Arc<Fix
     });
     let fixed = |files: &Vec<FixedFile>| Arc::new(Fixed::recorded(plan, files));
     files.map(fixed)
+}
+
+/// The files that a run of a plan may execute, if it was approved.
+pub(super) fn pins(
+    session: &Session,
+    plan: &Arc<Plan>,
+    approved: Option<&Approved>,
+) -> Option<Arc<Pins>> {
+    let files = approved?
+        .pins
+        .iter()
+        .map(|pin| (pin.path.clone(), pin.digest));
+    Some(Arc::new(Pins::new(plan, &session.root, files)))
 }
 
 /// Where checks are looked at.

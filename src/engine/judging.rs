@@ -151,6 +151,7 @@ impl Case {
             clock: Arc::clone(&session.clock),
             grace: self.run.plan.parts().policy.grace,
             around: session.around.clone(),
+            pins: self.run.pins.clone(),
             params: self.run.params.clone(),
         }
     }

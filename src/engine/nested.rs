@@ -146,6 +146,7 @@ fn prepare(
         params,
         past,
         fixed: outer.fixed.clone(),
+        pins: outer.pins.clone(),
         approved: outer.approved.clone(),
         evidence: evidence::recorded(events.iter().map(|(_, event)| event)),
     };

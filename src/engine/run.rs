@@ -4,6 +4,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::digest::Digest;
 use crate::exec::fixed::Fixed;
+use crate::exec::pinned::Pins;
 use crate::exec::secret::Secrets;
 use crate::machine::{Approved, Artifact, Attempt, Place};
 use crate::mask::Mask;
@@ -32,6 +33,8 @@ pub(super) struct Errand {
     pub(super) past: Option<Past>,
     /// What the checks relied on when the outermost run began, if that is known.
     pub(super) fixed: Option<Arc<Fixed>>,
+    /// The files that were approved, if the outermost run has an approval.
+    pub(super) pins: Option<Arc<Pins>>,
     /// Who approved it, if it is the outermost.
     pub(super) approved: Option<Arc<Approved>>,
     /// The evidence of its places that is recorded.
@@ -56,6 +59,8 @@ pub(super) struct Ongoing {
     keys: Mutex<BTreeMap<Place, (Digest, Vec<String>)>>,
     /// What the checks relied on when the outermost run began, if that is known.
     pub(super) fixed: Option<Arc<Fixed>>,
+    /// The files that were approved, if the outermost run has an approval.
+    pub(super) pins: Option<Arc<Pins>>,
     /// Who approved the outermost run.
     pub(super) approved: Option<Arc<Approved>>,
     files: Mutex<Files>,
@@ -82,6 +87,7 @@ impl Ongoing {
             params,
             past,
             fixed,
+            pins,
             approved,
             evidence,
         } = errand;
@@ -90,6 +96,7 @@ impl Ongoing {
         let (host, root) = (Arc::clone(&session.host), session.root.clone());
         let secrets =
             Secrets::new(declared, host, root, session.hands.clone()).with(session.secrets.clone());
+        let secrets = secrets.pinned(pins.clone());
         let mask = Mutex::new((0, Mask::default()));
         let keys = Mutex::default();
         let left = BTreeMap::new();
@@ -106,6 +113,7 @@ impl Ongoing {
             mask,
             keys,
             fixed,
+            pins,
             approved,
             files,
         }))

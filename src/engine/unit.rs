@@ -35,6 +35,8 @@ pub(super) struct Task {
     pub(super) since: Option<Moment>,
     /// What was wrong with the attempt before, where there was one.
     pub(super) correction: Option<Box<Correction>>,
+    /// What gates rewrote of what is to be executed.
+    pub(super) tool_args: Option<Box<serde_json::Value>>,
 }
 
 impl Task {
@@ -232,6 +234,7 @@ impl Task {
                 env,
                 cwd,
                 sandbox,
+                pins: run.pins.clone(),
             },
             timeout: step.timeout,
             grace: run.plan.parts().policy.grace,

@@ -7,6 +7,7 @@ use std::time::Duration;
 use tokio::sync::watch;
 
 use super::beneath::{Beneath, Missed};
+use super::pinned::Pins;
 use super::probe::Probed;
 use super::process::Command;
 use super::sandbox::Around;
@@ -44,6 +45,8 @@ pub struct Ground {
     pub params: Object,
     /// What confines them; `None`: nothing.
     pub around: Option<Arc<Around>>,
+    /// What they may execute of the workspace; `None`: everything.
+    pub pins: Option<Arc<Pins>>,
 }
 
 /// A check with its templates rendered, ready to run.
@@ -139,6 +142,7 @@ fn command(check: &Check, ground: &Ground, scope: &dyn Scope) -> Result<Option<C
         env,
         cwd,
         sandbox: ground.around.as_ref().map(|around| around.of_check(check)),
+        pins: ground.pins.clone(),
     };
     command.argv = match probe {
         Probe::Run(script) => shell::argv(script, command.path(), &command.cwd),

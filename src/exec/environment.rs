@@ -9,11 +9,12 @@ use std::path::Path;
 use globset::{Glob, GlobSet, GlobSetBuilder};
 use serde_json::Value;
 
+use super::fixed::Site;
 use super::{Env, Host};
 use crate::digest::Digest;
 use crate::expr::{EvalError, Ref, Scope, StatusTest};
 use crate::machine::{Attempt, Item};
-use crate::model::{Allow, EnvVar, Fan, Object};
+use crate::model::{Allow, EnvVar, Fan, Object, Step};
 use crate::name::RunId;
 
 /// What every step may see of the engine's own environment; `LC_*` besides.
@@ -150,6 +151,32 @@ pub(super) fn of_check_so_far(
         env.insert(name.to_string(), value.render(&known).ok());
     }
     env.insert("WF_WORKSPACE".into(), Some(workspace.display().to_string()));
+    env
+}
+
+/// The environment of a step as far as it is known before anything ran.
+pub(super) fn of_step_so_far(
+    site: Site<'_>,
+    (plan, step): (&[EnvVar], &Step),
+) -> BTreeMap<String, Option<String>> {
+    // A name that it will not see stands for nothing then.
+    let host = site.host.iter();
+    let mut env: BTreeMap<String, Option<String>> = host
+        .map(|(name, value)| (name.clone(), Some(value.clone())))
+        .collect();
+    let known = ParamsAlone(site.params);
+    for EnvVar { name, value } in plan.iter().chain(&step.env) {
+        env.insert(name.to_string(), value.render(&known).ok());
+    }
+    for name in ["WF_RUN", "WF_ATTEMPT", "WF_OUTPUT", "WF_IDEMPOTENCY_KEY"] {
+        env.remove(name);
+    }
+    env.insert("WF_STEP".into(), Some(step.id.to_string()));
+    let root = site.root.display().to_string();
+    env.insert("WF_WORKSPACE".into(), Some(root));
+    let values = site.params.map(|params| named("WF_PARAM_", params));
+    let values = values.unwrap_or_default().into_iter();
+    env.extend(values.map(|(name, value)| (name, Some(value))));
     env
 }
 

@@ -9,6 +9,7 @@ use std::os::fd::OwnedFd;
 use std::os::unix::process::ExitStatusExt as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitStatus;
+use std::sync::Arc;
 use std::time::Duration;
 
 use rustix::fs::Access;
@@ -17,6 +18,7 @@ use serde::{Deserialize, Serialize};
 use tokio::io::unix::AsyncFd;
 use tokio::net::unix::pipe;
 
+use super::pinned::{Held, Pins};
 use super::sandbox::{self, Confined, Report, Sandbox};
 use super::spawn::{self, Image, Started};
 use super::tree::{self, Root};
@@ -41,6 +43,9 @@ pub struct Command {
     /// What confines it; `None`: nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sandbox: Option<Sandbox>,
+    /// What it may execute of the workspace; `None`: everything.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pins: Option<Arc<Pins>>,
 }
 
 /// A process that was started. If it is dropped before it was seen to end, everything that it
@@ -58,6 +63,7 @@ pub struct Process {
     status: Option<ExitStatus>,
     ended: bool,
     confined: Option<Confined>,
+    held: Option<Held>,
 }
 
 impl Command {
@@ -73,12 +79,14 @@ impl Command {
 pub fn spawn(command: &Command, mark: &str) -> Result<Process, Unable> {
     let cwd: PathBuf = command.cwd.components().collect();
     let env = variables(command, &cwd, mark);
-    let (started, confined) = match &command.sandbox {
-        Some(asked) => {
-            let (started, confined) = sandbox::start(command, asked, env, mark)?;
-            (started, Some(confined))
-        }
-        None => (open(command, &cwd, &env)?, None),
+    let held = command.pins.as_ref().map(|pins| pins.hold(command));
+    let held = held.transpose()?;
+    let (started, confined) = if let Some(asked) = &command.sandbox {
+        let (started, confined) = sandbox::start(command, asked, env, mark)?;
+        (started, Some(confined))
+    } else {
+        let program = held.as_ref().and_then(Held::program);
+        (open(command, program.as_deref(), &cwd, &env)?, None)
     };
     let ends = rustix::process::pidfd_open(started.pid, PidfdFlags::NONBLOCK);
     let ends = ends.map_err(io::Error::from).and_then(watched);
@@ -94,17 +102,23 @@ pub fn spawn(command: &Command, mark: &str) -> Result<Process, Unable> {
         status: None,
         ended: false,
         confined,
+        held,
     };
     process.out = Some(pipe(started.out)?);
     process.err = Some(pipe(started.err)?);
     Ok(process)
 }
 
-/// Starts a process that nothing confines.
-fn open(command: &Command, cwd: &Path, env: &[String]) -> Result<Started, Unable> {
+/// Starts a process that nothing confines: this very file, if one is given.
+fn open(
+    command: &Command,
+    file: Option<&Path>,
+    cwd: &Path,
+    env: &[String],
+) -> Result<Started, Unable> {
     let (called, program) = program(command, command.path())?;
     let image = Image {
-        program: &called,
+        program: file.unwrap_or(&called),
         argv: &command.argv,
         env,
         cwd,
@@ -251,6 +265,11 @@ impl Process {
     /// What was heard of its sandbox, if it has one.
     pub(super) fn report(&mut self) -> Option<Report> {
         self.confined.as_mut().map(Confined::report)
+    }
+
+    /// Why what it executed was not what was approved, if it was touched meanwhile.
+    pub(super) fn disturbed(&self) -> Option<Unable> {
+        self.held.as_ref().and_then(Held::disturbed)
     }
 
     /// Nothing of it needs to be killed any more.

@@ -11,6 +11,7 @@ use std::time::Duration;
 use rustix::fs::OFlags;
 use tokio::sync::{Mutex, watch};
 
+use super::pinned::Pins;
 use super::probe::Probe;
 use super::process::Command;
 use super::{Hands, Host, Stop};
@@ -57,6 +58,8 @@ pub struct Secrets {
     everybodys: Everybodys,
     /// What is read; held while one is read, so that none is read twice.
     known: Mutex<Known>,
+    /// What programs that print some may be.
+    pins: Option<Arc<Pins>>,
 }
 
 #[derive(Default)]
@@ -128,7 +131,14 @@ impl Secrets {
             hands,
             everybodys: Everybodys::default(),
             known: Mutex::default(),
+            pins: None,
         }
+    }
+
+    /// Executes only what was approved.
+    #[must_use]
+    pub fn pinned(self, pins: Option<Arc<Pins>>) -> Self {
+        Self { pins, ..self }
     }
 
     /// Shares what is known with others.
@@ -207,6 +217,7 @@ impl Secrets {
             env: (*self.host).clone().into_iter().collect(),
             cwd: self.root.clone(),
             sandbox: None,
+            pins: self.pins.clone(),
         };
         let probe = Probe {
             command,

@@ -79,7 +79,13 @@ pub(super) async fn supervise(
     let exit = watched.follow(stop, sink).await;
     let report = watched.process.report();
     watched.process.set_ended();
-    End::new(exit, report)
+    let mut end = End::new(exit, report);
+    if matches!(end.exit, Exit::Code { .. } | Exit::Signal { .. })
+        && let Some(disturbed) = watched.process.disturbed()
+    {
+        end.exit = disturbed.into();
+    }
+    end
 }
 
 /// How a process ended.

@@ -7,6 +7,17 @@
 //! **Invariant:** a quality gate decides nothing and rewrites nothing. **Invariant:** only what
 //! [`ALLOWED_MUTATIONS`] names is ever rewritten.
 
+mod escalation;
+pub mod llm;
+mod pass;
 mod result;
+mod ruling;
+#[cfg(test)]
+mod sample;
+mod subject;
 
+pub use escalation::{BUILT_IN, Resolved, after, chain, escalation};
+pub use pass::Pass;
 pub use result::{ALLOWED_MUTATIONS, Action, Answer, Context, GateResult, Gated};
+pub use ruling::{Ruling, ruling};
+pub use subject::{no_provider, subject};

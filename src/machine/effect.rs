@@ -22,6 +22,9 @@ pub enum Effect {
         /// What was wrong with the attempt before, where there was one.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         correction: Option<Box<Correction>>,
+        /// What gates rewrote of what is to be executed.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        tool_args: Option<Box<serde_json::Value>>,
     },
     /// Run the checks of an attempt whose work succeeded, or the plan's own. Answered by
     /// [`Judged`](super::Happening::Judged).
@@ -126,6 +129,9 @@ pub enum Effect {
         /// it is begun now.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         correction: Option<Box<Correction>>,
+        /// What gates rewrote of what is to be executed.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        tool_args: Option<Box<serde_json::Value>>,
     },
     /// End an attempt's work or checks, or the plan's own checks.
     Kill {

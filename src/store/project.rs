@@ -86,6 +86,7 @@ pub(super) fn event(
             class,
             outputs,
             artifacts,
+            ..
         } => {
             change.attempt_ended(attempt, how, *class)?;
             change.artifacts(attempt, artifacts)?;

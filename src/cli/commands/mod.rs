@@ -12,6 +12,7 @@ pub mod diff;
 pub mod doctor;
 pub mod graph;
 pub mod init;
+pub mod key;
 pub mod logs;
 pub mod restore;
 pub mod resume;

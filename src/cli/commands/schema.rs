@@ -1,7 +1,7 @@
 use clap::{Args, ValueEnum};
 
 use crate::cli::{Exit, Failure, Ui};
-use crate::config::ConfigFile;
+use crate::config::{ApproversFile, ConfigFile};
 use crate::machine::Correction;
 use crate::report::attest::Statement;
 use crate::report::follow::EventLine;
@@ -24,6 +24,8 @@ pub enum What {
     Dag,
     /// wf.yaml
     Config,
+    /// approvers.yaml
+    Approvers,
     /// A line of `wf run --json`
     Event,
     /// What `wf attest` signs
@@ -46,6 +48,10 @@ pub fn text(what: What) -> String {
         What::Config => {
             spec::schema_of::<ConfigFile>("The configuration of a wf workspace", "config")
         }
+        What::Approvers => spec::schema_of::<ApproversFile>(
+            "Who may approve what runs in a wf workspace",
+            "approvers",
+        ),
         What::Correction => spec::schema_of::<Correction>(
             "What an attempt is told about the one before",
             "correction",

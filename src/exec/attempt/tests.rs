@@ -27,6 +27,7 @@ pub(super) fn job(dir: &Path, script: &str) -> Job {
             env: env.map(|(name, value)| (name.to_owned(), value)).into(),
             cwd: dir.to_path_buf(),
             sandbox: None,
+            pins: None,
         },
         timeout: None,
         grace: Duration::from_millis(300),

@@ -57,6 +57,7 @@ async fn rule(root: &Path, probe: Option<Probe>, expect: Expect) -> Verdict {
         grace: Duration::from_millis(100),
         params: crate::model::Object::new(),
         around: None,
+        pins: None,
     };
     let stop = watch::channel(Stop::No).1;
     Trial::new(&check, &ground, &Nothing).run(stop).await

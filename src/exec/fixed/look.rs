@@ -66,6 +66,7 @@ pub(super) fn look(
         real: &real,
         is_product,
         cwd: tidy(&cwd),
+        marks: true,
         found: BTreeMap::new(),
     };
     let scene = Scene {
@@ -85,6 +86,88 @@ pub(super) fn look(
         looking.found.insert(path, Found { mark, why });
     }
     Ok(looking.found)
+}
+
+/// A command, as far as it is known.
+pub(in crate::exec) struct Said<'a> {
+    /// The program and its arguments; `None` is a word that is only known later.
+    pub(in crate::exec) argv: Vec<Option<String>>,
+    /// The variables that it sees; `None` is a value that is only known later.
+    pub(in crate::exec) vars: BTreeMap<String, Option<String>>,
+    /// Where it runs; absolute.
+    pub(in crate::exec) cwd: PathBuf,
+    /// The workspace's root.
+    pub(in crate::exec) root: &'a Path,
+}
+
+/// How a command comes to use a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::exec) enum Role {
+    /// It executes it.
+    Script,
+    /// It executes it, and sets its permissions as well.
+    Touched,
+    /// It may read it as code.
+    Read,
+}
+
+/// The files of the workspace that a command executes, or reads as code, by the paths at which it
+/// finds them, relative to the root. What it makes itself is not among them, nor are binaries that
+/// a script names: those are products of work.
+pub(in crate::exec) fn executed(said: Said<'_>) -> BTreeMap<String, Role> {
+    let cwd = tidy(&said.cwd);
+    let direct = said.argv.first().cloned().flatten();
+    let direct = direct.filter(|name| name.contains('/'));
+    let direct = direct.map(|name| tidy(&cwd.join(name)));
+    let mut looking = Looking {
+        home: said.vars.get("HOME").cloned().flatten().map(PathBuf::from),
+        path: said.vars.get("PATH").cloned().flatten(),
+        root: said.root,
+        real: said.root,
+        is_product: &|_| false,
+        cwd: cwd.clone(),
+        marks: false,
+        found: BTreeMap::new(),
+    };
+    let scene = Scene {
+        vars: said.vars,
+        cwd: Some(cwd),
+        root: said.root.to_path_buf(),
+    };
+    let relied = needs::said_by(&said.argv, scene);
+    let own: Vec<String> = relied.own.iter().map(|file| looking.shown(file)).collect();
+    let mut programs = BTreeSet::new();
+    for need in relied.needs {
+        if let Need::Program(name, path) = &need
+            && let Ok(file) = process::find(name, Some(path), &looking.cwd)
+        {
+            programs.insert(looking.shown(&tidy(&file)));
+        }
+        // What git is told by a repository is no file of the plan.
+        if !matches!(need, Need::Git(_)) {
+            looking.need(need);
+        }
+    }
+    let direct = direct.map(|file| looking.shown(&file));
+    let role = |path: &String, why: &Why| match why {
+        _ if path.starts_with('/') || own.contains(path) => None,
+        Why::Binary if direct.as_ref() != Some(path) => None,
+        Why::Script | Why::Binary => Some(Role::Script),
+        Why::Read if programs.contains(path) => Some(Role::Script),
+        Why::Read => Some(Role::Read),
+        Why::Beside(_) | Why::Listed => None,
+    };
+    let touched: Vec<String> = (relied.touched.iter())
+        .map(|file| looking.shown(file))
+        .collect();
+    let found = looking.found.iter().filter_map(|(path, found)| {
+        let role = match role(path, &found.why)? {
+            Role::Script if touched.contains(path) => Role::Touched,
+            role => role,
+        };
+        Some((path.clone(), role))
+    });
+    found.collect()
 }
 
 fn relied(check: &Check, site: Site<'_>, scene: Scene) -> BTreeSet<Need> {
@@ -111,6 +194,8 @@ struct Looking<'a> {
     real: &'a Path,
     is_product: &'a dyn Fn(&str) -> bool,
     cwd: PathBuf,
+    /// Whether it matters what the files are.
+    marks: bool,
     found: BTreeMap<String, Found>,
 }
 
@@ -141,8 +226,11 @@ impl Looking<'_> {
             return false;
         }
         if !self.found.contains_key(&shown) {
-            let there = file.is_file();
-            let mark = Mark::of(file, there && self.is_inside(file));
+            let mark = if self.marks {
+                Mark::of(file, file.is_file() && self.is_inside(file))
+            } else {
+                Mark::default()
+            };
             self.found.insert(shown, Found { mark, why });
         }
         true

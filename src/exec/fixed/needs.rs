@@ -43,6 +43,28 @@ pub(super) fn of_argv(argv: &[Option<String>], scene: Scene) -> BTreeSet<Need> {
     walker.needs
 }
 
+/// What a command relies on, and what it says itself that it makes.
+pub(super) struct Relied {
+    pub(super) needs: BTreeSet<Need>,
+    /// The scripts that it executes only after it made them: who knows its words knows them.
+    pub(super) own: BTreeSet<PathBuf>,
+    /// The files whose permissions it sets.
+    pub(super) touched: BTreeSet<PathBuf>,
+}
+
+/// What a command relies on that no shell reads, and what it makes.
+pub(super) fn said_by(argv: &[Option<String>], scene: Scene) -> Relied {
+    let mut walker = Walker::new(scene);
+    walker.bare = true;
+    walker.command(argv, &Simple::default());
+    let own = walker.own.difference(&walker.found).cloned().collect();
+    Relied {
+        needs: walker.needs,
+        own,
+        touched: walker.touched,
+    }
+}
+
 struct Walker {
     scene: Scene,
     outer: Vec<Scene>,
@@ -50,6 +72,13 @@ struct Walker {
     depth: usize,
     /// Whether there is no shell, and so nothing that is built into it.
     bare: bool,
+    /// The files that it has made so far.
+    made: BTreeSet<PathBuf>,
+    /// The scripts that it executes once it has made them, and those that it finds.
+    own: BTreeSet<PathBuf>,
+    found: BTreeSet<PathBuf>,
+    /// The files whose permissions it sets.
+    touched: BTreeSet<PathBuf>,
 }
 
 impl Walker {
@@ -60,6 +89,10 @@ impl Walker {
             needs: BTreeSet::new(),
             depth: 0,
             bare: false,
+            made: BTreeSet::new(),
+            own: BTreeSet::new(),
+            found: BTreeSet::new(),
+            touched: BTreeSet::new(),
         }
     }
 
@@ -100,7 +133,7 @@ impl Walker {
             self.assign(word);
         }
         if words.is_empty() {
-            return;
+            return self.makes_of(simple);
         }
         let known: Vec<Option<String>> = words.iter().map(|word| self.value(word)).collect();
         if matches!(known.first(), Some(Some(name)) if DECLARING.contains(&name.as_str())) {
@@ -108,6 +141,7 @@ impl Walker {
             return;
         }
         self.command(&known, simple);
+        self.makes_of(simple);
         if count > 0 {
             self.scene.vars = kept;
         }
@@ -150,7 +184,25 @@ impl Walker {
     }
 
     fn need_script(&mut self, path: &str) {
-        self.needs.extend(self.path(path).map(Need::Script));
+        if let Some(path) = self.path(path) {
+            let made = self.made.contains(&path);
+            let kind = if made { &mut self.own } else { &mut self.found };
+            kind.insert(path.clone());
+            self.needs.insert(Need::Script(path));
+        }
+    }
+
+    /// Notes the files that a command makes of what it prints.
+    fn makes_of(&mut self, simple: &Simple) {
+        let made = simple.made.iter().filter_map(|word| self.value(word));
+        let made: Vec<String> = made.collect();
+        self.makes(made.iter().map(String::as_str));
+    }
+
+    /// Notes files that are made anew.
+    fn makes<'a>(&mut self, paths: impl Iterator<Item = &'a str>) {
+        let made: Vec<PathBuf> = paths.filter_map(|path| self.path(path)).collect();
+        self.made.extend(made);
     }
 
     fn need_file(&mut self, path: &str) {
@@ -222,7 +274,7 @@ fn is_assignment(word: &str) -> bool {
 }
 
 /// A path without `.` and `..`, by its words alone.
-pub(super) fn tidy(path: &Path) -> PathBuf {
+pub(in crate::exec) fn tidy(path: &Path) -> PathBuf {
     let mut tidy = PathBuf::new();
     for part in path.components() {
         match part {

@@ -132,7 +132,7 @@ impl Glimpse {
 }
 
 /// A plan and all that it uses, each once.
-fn family(plan: &Arc<Plan>) -> Vec<&Arc<Plan>> {
+pub(in crate::exec) fn family(plan: &Arc<Plan>) -> Vec<&Arc<Plan>> {
     let mut all = vec![plan];
     let mut at = 0;
     while let Some(plan) = all.get(at).copied() {
@@ -148,13 +148,19 @@ fn family(plan: &Arc<Plan>) -> Vec<&Arc<Plan>> {
     all
 }
 
-fn checks(plan: &Plan) -> impl Iterator<Item = &Check> {
+/// The criteria of a plan and of its steps.
+pub(in crate::exec) fn checks(plan: &Plan) -> impl Iterator<Item = &Check> {
     let own = &plan.parts().verify;
     plan.steps().iter().flat_map(|step| &step.verify).chain(own)
 }
 
 /// The globs of what the steps of a plan say that they make.
 fn products(plan: &Plan) -> Vec<GlobSet> {
+    globs(product_globs(plan).iter().map(String::as_str))
+}
+
+/// What the steps of a plan say that they make, as they write it.
+pub(in crate::exec) fn product_globs(plan: &Plan) -> Vec<String> {
     let nothing = environment::ParamsAlone(None);
     let kept = plan
         .steps()
@@ -162,15 +168,14 @@ fn products(plan: &Plan) -> Vec<GlobSet> {
         .flat_map(|step| step.artifacts.iter().cloned());
     let cached = plan.steps().iter().filter_map(|step| step.cache.as_ref());
     let cached = cached.flat_map(|cache| &cache.outputs);
-    let all: Vec<String> = cached
+    cached
         .filter_map(|glob| glob.render(&nothing).ok())
         .chain(kept)
-        .collect();
-    globs(all.iter().map(String::as_str))
+        .collect()
 }
 
 /// Globs as they mean files of the workspace; those that cannot be read mean none.
-fn globs<'a>(globs: impl Iterator<Item = &'a str>) -> Vec<GlobSet> {
+pub(in crate::exec) fn globs<'a>(globs: impl Iterator<Item = &'a str>) -> Vec<GlobSet> {
     let plain = globs.filter_map(|glob| files::plain(glob).ok());
     plain.filter_map(|glob| files::compile(glob).ok()).collect()
 }

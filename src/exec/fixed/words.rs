@@ -23,6 +23,8 @@ pub(super) struct Simple {
     pub(super) stdin: Option<Word>,
     /// The text that it reads as standard input.
     pub(super) here: Option<String>,
+    /// The files that it makes anew of what it prints.
+    pub(super) made: Vec<Word>,
 }
 
 /// What stands in a script, in order.
@@ -79,6 +81,7 @@ enum Target {
     Word,
     Stdin,
     Nothing,
+    Made,
     Here {
         tabs: bool,
     },
@@ -207,12 +210,15 @@ impl Reader {
                     Target::Here { tabs }
                 }
             }
-            ('<', Some('&' | '>')) | ('>', Some('>' | '|' | '&')) => {
+            ('<' | '>', Some('&' | '>')) => {
                 self.at += 1;
                 Target::Nothing
             }
             ('<', _) => Target::Stdin,
-            _ => Target::Nothing,
+            (_, next) => {
+                self.at += usize::from(next == Some('|'));
+                Target::Made
+            }
         };
     }
 
@@ -259,6 +265,7 @@ impl Reader {
         match std::mem::take(&mut self.target) {
             Target::Stdin => self.simple.stdin = Some(word),
             Target::Nothing => {}
+            Target::Made => self.simple.made.push(word),
             Target::Here { tabs } => {
                 self.heres
                     .push((literal(&word).unwrap_or_default().to_owned(), tabs));

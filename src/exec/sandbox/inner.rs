@@ -77,6 +77,7 @@ fn start(order: &Order, without: &[i32]) -> Result<Pid, crate::exec::Unable> {
         env: Vec::new(),
         cwd: order.cwd.clone(),
         sandbox: None,
+        pins: None,
     };
     let (program, _) = process::program(&command, order.path.as_deref())?;
     let image = Image {

@@ -47,6 +47,7 @@ async fn try_it(root: &Path) -> Ability {
         env: Vec::new(),
         cwd: root.to_path_buf(),
         sandbox: Some(sandbox),
+        pins: None,
     };
     let trial = probe::Probe {
         command,

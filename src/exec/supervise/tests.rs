@@ -16,6 +16,7 @@ fn start(dir: &Path, script: &str) -> Process {
         env: vec![("PATH".into(), "/usr/bin:/bin".into())],
         cwd: dir.to_path_buf(),
         sandbox: None,
+        pins: None,
     };
     spawn(&command, &format!("test-{}", dir.display())).unwrap()
 }

@@ -41,7 +41,7 @@ pub(super) fn gate(gate: &Gate, sheet: &mut Sheet) {
         decides(sheet, Sense::Plain, "extract", &path.to_string());
     }
     match provider {
-        Provider::Predicate(rule) => predicate(rule, sheet, "check"),
+        Provider::Predicate(rule) => predicate(rule, sheet),
         Provider::Script(program) => script(program, sheet),
         Provider::Guardrail(detector) => guardrail(detector, sheet),
         Provider::Llm(model) => llm(model, sheet),
@@ -57,7 +57,9 @@ fn decides(sheet: &mut Sheet, sense: Sense, key: &str, text: &str) {
     sheet.put(Kind::Decision, sense, key, text);
 }
 
-fn predicate(rule: &Predicate, sheet: &mut Sheet, key: &str) {
+/// A rule, as `check` names it and `config` completes it.
+fn predicate(rule: &Predicate, sheet: &mut Sheet) {
+    let mut named = |word: &str| decides(sheet, Sense::Plain, "check", word);
     match rule {
         Predicate::NumericRange {
             block_outside,
@@ -65,55 +67,45 @@ fn predicate(rule: &Predicate, sheet: &mut Sheet, key: &str) {
             require_approval,
             clamp,
         } => {
+            named("numeric_range");
             let ranges = [
-                ("block_outside", Sense::Guard, block_outside),
-                ("auto_approve", Sense::Grant, auto_approve),
-                ("require_approval", Sense::Guard, require_approval),
-                ("clamp", Sense::Plain, clamp),
+                ("config.block_outside", Sense::Guard, block_outside),
+                ("config.auto_approve", Sense::Grant, auto_approve),
+                ("config.require_approval", Sense::Guard, require_approval),
+                ("config.clamp", Sense::Plain, clamp),
             ];
-            for (name, sense, range) in ranges {
+            for (key, sense, range) in ranges {
                 if let Some(range) = range {
-                    decides(sheet, sense, &format!("{key}.{name}"), &span(range));
+                    decides(sheet, sense, key, &span(range));
                 }
             }
         }
         Predicate::StringMatch { allowed, approval } => {
+            named("string_match");
             let kind = Kind::Decision;
-            sheet.each(kind, Sense::Grant, &format!("{key}.allowed"), allowed);
-            sheet.each(kind, Sense::Grant, &format!("{key}.approval"), approval);
+            sheet.each(kind, Sense::Grant, "config.allowed_values", allowed);
+            sheet.each(kind, Sense::Grant, "config.approval_values", approval);
         }
         Predicate::Regex(pattern) => {
-            decides(
-                sheet,
-                Sense::Plain,
-                &format!("{key}.regex"),
-                pattern.as_str(),
-            );
+            named("regex");
+            decides(sheet, Sense::Plain, "config.pattern", pattern.as_str());
         }
         Predicate::FileValid {
             permitted,
             max_size_bytes,
         } => {
-            let key = format!("{key}.file_valid");
-            decides(sheet, Sense::Guard, &key, "a file that is there");
-            sheet.each(
-                Kind::Decision,
-                Sense::Grant,
-                &format!("{key}.permitted"),
-                permitted,
-            );
+            named("file_valid");
+            sheet.each(Kind::Decision, Sense::Plain, "config.permitted", permitted);
             if let Some(size) = max_size_bytes {
                 let most = Sense::AtMost(weight(*size));
-                decides(sheet, most, &format!("{key}.max_size_bytes"), &bytes(*size));
+                decides(sheet, most, "config.max_size", &bytes(*size));
             }
         }
-        Predicate::ApprovalAlways => {
-            let key = format!("{key}.approval_always");
-            decides(sheet, Sense::Guard, &key, "somebody must agree, always");
-        }
+        Predicate::ApprovalAlways => named("approval_always"),
         Predicate::JsonPath(comparisons) => {
+            named("json_path");
             for comparison in comparisons {
-                check::json_expect(comparison, sheet, &format!("{key}."));
+                check::json_expect(comparison, sheet, "config.");
             }
         }
     }
@@ -131,18 +123,19 @@ fn script(program: &GateScript, sheet: &mut Sheet) {
         expect,
         then,
         env,
+        cwd,
         timeout,
     } = program;
     match probe {
-        Probe::Run(own) => work::script(own, sheet, "check."),
-        Probe::Exec(own) => work::argv(own, sheet, "check."),
+        Probe::Run(own) => work::script(own, sheet, ""),
+        Probe::Exec(own) => work::argv(own, sheet, ""),
     }
-    if let Some(expect) = expect {
-        check::expect(expect, true, sheet, "check.expect.");
+    check::expect(expect, true, sheet, "expect.");
+    if let Some(rule) = then {
+        predicate(rule, sheet);
     }
-    if let Some((value, rule)) = then {
-        decides(sheet, Sense::Plain, "then", &format!("it printed {value}"));
-        predicate(rule, sheet, "then");
+    if let Some(cwd) = cwd {
+        sheet.put(Kind::Work, Sense::Plain, "cwd", cwd);
     }
     for variable in env {
         let key = format!("env.{}", variable.name);
@@ -153,14 +146,14 @@ fn script(program: &GateScript, sheet: &mut Sheet) {
 
 fn guardrail(detector: &Guardrail, sheet: &mut Sheet) {
     let Guardrail { detect, on_find } = detector;
-    sheet.each(Kind::Decision, Sense::Guard, "detect", detect);
+    sheet.each(Kind::Decision, Sense::Guard, "config.detect", detect);
     let (text, level) = match on_find {
         OnFind::Block => ("block", 3.0),
         OnFind::Ask => ("ask: somebody must agree", 2.0),
         OnFind::Redact => ("redact: it goes on without what was found", 1.0),
         OnFind::Flag => ("flag: it goes on, and the finding is recorded", 0.0),
     };
-    decides(sheet, Sense::AtLeast(level), "on_find", text);
+    decides(sheet, Sense::AtLeast(level), "config.on_find", text);
 }
 
 fn llm(model: &Llm, sheet: &mut Sheet) {
@@ -168,7 +161,7 @@ fn llm(model: &Llm, sheet: &mut Sheet) {
         prompt,
         promote_to_policy,
     } = model;
-    decides(sheet, Sense::Plain, "prompt", prompt);
+    decides(sheet, Sense::Plain, "config.prompt", prompt);
     let level = f64::from(u8::from(*promote_to_policy));
     let text = promote_to_policy.to_string();
     decides(sheet, Sense::AtLeast(level), "promote_to_policy", &text);
@@ -187,7 +180,7 @@ pub(super) fn escalations(own: &[Escalation], sheet: &mut Sheet) {
             rephrase,
             plan,
         } = escalation;
-        let key = format!("escalations.{name}");
+        let key = format!("escalation.{name}");
         decides(sheet, Sense::Plain, &key, action.as_str());
         let texts = [
             ("message", message),

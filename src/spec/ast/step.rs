@@ -1,5 +1,6 @@
 use super::{
-    Allow, Cache, Check, ClassRule, ForEach, Http, Limits, Matrix, Retry, Shell, Wait, sound,
+    Allow, Cache, Check, ClassRule, ForEach, GateRef, Http, Limits, Matrix, Retry, Shell, Wait,
+    sound,
 };
 use crate::diag::{Code, Diagnostic};
 use crate::expr::{Expr, Template};
@@ -56,6 +57,8 @@ record! {
         default idempotent: bool,
         /// The criteria of its result.
         default verify: Vec<Check>,
+        /// Its own rules at trigger points: names of files in `gates/`, or gates.
+        default gates: Vec<GateRef>,
         /// The values it must give, a JSON Schema each.
         default outputs: Entries<Name, Schema>,
         /// Globs of the files it must leave.
@@ -75,7 +78,7 @@ record! {
         default classify: Vec<ClassRule>,
     }
     later {
-        "skill", "agent", "approve", "gates", "tool", "target", "alternatives",
+        "skill", "agent", "approve", "tool", "target", "alternatives",
     }
     instead {
         "network" => "write `net: true` inside `allow`",
@@ -120,6 +123,7 @@ impl Step {
             retry: None,
             idempotent: false,
             verify: Vec::new(),
+            gates: Vec::new(),
             outputs: Entries::default(),
             artifacts: Vec::new(),
             cache: None,

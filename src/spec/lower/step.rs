@@ -1,6 +1,7 @@
 use std::collections::HashMap;
 
 use super::check::{checks, env, globs, limits, paths, rules, script};
+use super::gate;
 use super::matrix::combinations;
 use super::plan::{Lowering, NotLowered};
 use crate::model::{Allow, Cache, Fan, Http, Output, Retry, Step, StepIx, Uses, Wait, Work};
@@ -55,7 +56,7 @@ pub(super) fn step(
         allow: step.allow.as_deref().map(allow),
         limits: limits(step.limits.as_deref()),
         classify: rules(&step.classify),
-        gates: Vec::new(),
+        gates: gate::own(lowering.loaded, among.file, &step.gates)?,
         briefing: step.briefing.as_ref().map(ToString::to_string),
     })
 }

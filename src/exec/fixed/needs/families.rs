@@ -51,6 +51,23 @@ impl Walker {
             "python" | "pypy" => self.python(args, simple),
             "git" => self.git(args),
             "find" => self.find(args, simple),
+            "chmod" => {
+                let files = args.iter().flatten().filter_map(|word| self.path(word));
+                let files: Vec<PathBuf> = files.collect();
+                self.touched.extend(files);
+            }
+            "cp" | "mv" | "install" => {
+                let last = args.last().cloned().flatten();
+                self.makes(last.as_deref().into_iter());
+            }
+            "tee" if !args.iter().flatten().any(|word| word == "-a") => {
+                self.makes(args.iter().flatten().map(String::as_str));
+            }
+            "cc" | "gcc" | "clang" | "g++" | "c++" | "clang++" | "rustc" | "go" | "curl" => {
+                let named = args.iter().position(|word| word.as_deref() == Some("-o"));
+                let file = named.and_then(|at| args.get(at + 1)).cloned().flatten();
+                self.makes(file.as_deref().into_iter());
+            }
             _ => {}
         }
         if let Some(wrapper) = WRAPPERS.iter().find(|wrapper| wrapper.name == name) {

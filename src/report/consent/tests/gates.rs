@@ -5,7 +5,7 @@ use super::super::{Consent, Line};
 use super::sample;
 use crate::expr::Template;
 use crate::model::{
-    Approve, Gate, GateScript, Guardrail, Lane, Llm, Needs, OnFind, Plan, Predicate, Probe,
+    Approve, Expect, Gate, GateScript, Guardrail, Lane, Llm, Needs, OnFind, Plan, Predicate, Probe,
     Provider, Range, Script, Step, Trigger, Work,
 };
 use crate::name::{GateId, Name};
@@ -69,7 +69,7 @@ fn a_decision_shows_what_is_asked_and_who() {
         "gates.large-sums.approval.approvers[ann] = ann",
         "gates.large-sums.approval.timeout = 3h",
         "gates.large-sums.approval.escalate_to[bob] = bob",
-        "gates.large-sums.check.approval_always = somebody must agree, always",
+        "gates.large-sums.check = approval_always",
     ];
     has(&lines, &common);
 }
@@ -84,9 +84,9 @@ fn every_provider_shows_what_it_decides_by() {
         clamp: None,
     };
     let words = [
-        "gates.large-sums.check.block_outside = 0 to 100",
-        "gates.large-sums.check.auto_approve = … to 10",
-        "gates.large-sums.check.require_approval = 10 to …",
+        "gates.large-sums.config.block_outside = 0 to 100",
+        "gates.large-sums.config.auto_approve = … to 10",
+        "gates.large-sums.config.require_approval = 10 to …",
     ];
     has(&shown(Provider::Predicate(numbers)), &words);
     let program = GateScript {
@@ -94,18 +94,17 @@ fn every_provider_shows_what_it_decides_by() {
             shell: vec!["sh".into()],
             text: "decide".into(),
         }),
-        expect: None,
-        then: Some((
-            "sum".into(),
-            Predicate::Regex(regex::Regex::new("^a").unwrap()),
-        )),
+        expect: Expect::default(),
+        then: Some(Predicate::Regex(regex::Regex::new("^a").unwrap())),
         env: Vec::new(),
+        cwd: Some("gates".into()),
         timeout: Duration::from_secs(30),
     };
     let words = [
-        "gates.large-sums.check.run = decide",
-        "gates.large-sums.then = it printed sum",
-        "gates.large-sums.then.regex = ^a",
+        "gates.large-sums.run = decide",
+        "gates.large-sums.cwd = gates",
+        "gates.large-sums.expect.exit_code = 0",
+        "gates.large-sums.config.pattern = ^a",
         "gates.large-sums.timeout = 30s",
     ];
     has(&shown(Provider::Script(Box::new(program))), &words);
@@ -114,8 +113,8 @@ fn every_provider_shows_what_it_decides_by() {
         on_find: OnFind::Redact,
     };
     let words = [
-        "gates.large-sums.detect[secrets] = secrets",
-        "gates.large-sums.on_find = redact: it goes on without what was found",
+        "gates.large-sums.config.detect[secrets] = secrets",
+        "gates.large-sums.config.on_find = redact: it goes on without what was found",
     ];
     has(&shown(Provider::Guardrail(detector)), &words);
     let model = Llm {
@@ -123,7 +122,7 @@ fn every_provider_shows_what_it_decides_by() {
         promote_to_policy: true,
     };
     let words = [
-        "gates.large-sums.prompt = Is it kind?",
+        "gates.large-sums.config.prompt = Is it kind?",
         "gates.large-sums.promote_to_policy = true",
     ];
     has(&shown(Provider::Llm(model)), &words);

@@ -1,0 +1,119 @@
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+
+use super::trail::follow;
+use crate::digest::Digest;
+use crate::exec::fixed::{Said, Site, checks, executed, family, globs, product_globs};
+use crate::exec::{Unable, environment};
+use crate::expr::Template;
+use crate::model::{Check, EnvVar, Gate, Plan, Probe, Provider, Script, SecretSource, Step, Work};
+
+/// Every file of the workspace that a plan, and all plans that it uses, execute: by its path,
+/// relative to the workspace, with the digest of its content, sorted. Of a link, which is listed as
+/// well, the content is the path that it leads to.
+///
+/// Not among them is what steps say that they make, what is not there, and what only a run can
+/// name: that is refused when it runs.
+pub fn files(plan: &Arc<Plan>, site: Site<'_>) -> Result<Vec<(String, Digest)>, Unable> {
+    let plans = family(plan);
+    let products: Vec<String> = plans.iter().flat_map(|plan| product_globs(plan)).collect();
+    let products = globs(products.iter().map(String::as_str));
+    let is_product = |path: &str| products.iter().any(|glob| glob.is_match(path));
+    let mut found = BTreeMap::new();
+    for (at, plan) in plans.into_iter().enumerate() {
+        // What others are given is known only when they begin.
+        let params = site.params.filter(|_| at == 0);
+        for said in commands(plan, Site { params, ..site }) {
+            for (path, _) in executed(said) {
+                if is_product(&path) {
+                    continue;
+                }
+                let (posts, _) = follow(site.root, &path, true).map_err(|error| {
+                    Unable::environmental(format!("cannot read `{path}`: {error}"))
+                })?;
+                let posts = posts.into_iter().filter(|post| !is_product(&post.path));
+                found.extend(posts.map(|post| (post.path, post.digest)));
+            }
+        }
+    }
+    Ok(found.into_iter().collect())
+}
+
+/// All that a plan executes, as far as it is known before it runs.
+fn commands<'a>(plan: &'a Plan, site: Site<'a>) -> Vec<Said<'a>> {
+    let steps = plan.steps().iter();
+    let mut all: Vec<Said<'a>> = steps.filter_map(|step| of_step(plan, step, site)).collect();
+    all.extend(checks(plan).filter_map(|check| of_check(check, site)));
+    let gates = plan.steps().iter().flat_map(|step| &step.gates);
+    let gates = gates.chain(&plan.parts().gates);
+    all.extend(gates.filter_map(|gate| of_gate(gate, site)));
+    for secret in &plan.parts().secrets {
+        if let SecretSource::Command(argv) = &secret.source {
+            let vars = site.host.iter();
+            all.push(Said {
+                argv: argv.iter().cloned().map(Some).collect(),
+                vars: vars
+                    .map(|(name, value)| (name.clone(), Some(value.clone())))
+                    .collect(),
+                cwd: site.root.into(),
+                root: site.root,
+            });
+        }
+    }
+    all
+}
+
+fn of_step<'a>(plan: &Plan, step: &Step, site: Site<'a>) -> Option<Said<'a>> {
+    let argv = match &step.work {
+        Work::Run(script) => of_script(script),
+        Work::Exec(words) => of_words(words, site),
+        Work::Http(_) | Work::Uses(_) | Work::Wait(_) | Work::Approve(_) => return None,
+    };
+    let vars = environment::of_step_so_far(site, (&plan.parts().env, step));
+    Some(Said {
+        argv,
+        vars,
+        cwd: folder(site.root, step.cwd.as_deref()),
+        root: site.root,
+    })
+}
+
+fn of_check<'a>(check: &Check, site: Site<'a>) -> Option<Said<'a>> {
+    let probe = check.probe.as_ref()?;
+    Some(of_probe(probe, &check.env, check.cwd.as_deref(), site))
+}
+
+fn of_gate<'a>(gate: &Gate, site: Site<'a>) -> Option<Said<'a>> {
+    match &gate.provider {
+        Provider::Script(script) => Some(of_probe(&script.probe, &script.env, None, site)),
+        Provider::Predicate(_) | Provider::Guardrail(_) | Provider::Llm(_) => None,
+    }
+}
+
+fn of_probe<'a>(probe: &Probe, env: &[EnvVar], cwd: Option<&str>, site: Site<'a>) -> Said<'a> {
+    let argv = match probe {
+        Probe::Run(script) => of_script(script),
+        Probe::Exec(words) => of_words(words, site),
+    };
+    Said {
+        argv,
+        vars: environment::of_check_so_far(site.host, site.root, site.params, env),
+        cwd: folder(site.root, cwd),
+        root: site.root,
+    }
+}
+
+fn folder(root: &Path, cwd: Option<&str>) -> std::path::PathBuf {
+    cwd.map_or_else(|| root.to_path_buf(), |cwd| root.join(cwd))
+}
+
+fn of_script(script: &Script) -> Vec<Option<String>> {
+    let words = script.shell.iter().chain(Some(&script.text));
+    words.cloned().map(Some).collect()
+}
+
+fn of_words(words: &[Template], site: Site<'_>) -> Vec<Option<String>> {
+    let known = environment::ParamsAlone(site.params);
+    words.iter().map(|word| word.render(&known).ok()).collect()
+}

@@ -1,0 +1,112 @@
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use globset::GlobSet;
+use serde::{Deserialize, Serialize};
+
+use super::held::{Held, Seen};
+use super::trail::{End, Post, follow};
+use crate::digest::Digest;
+use crate::exec::Unable;
+use crate::exec::fixed::{Role, Said, executed, family, globs, product_globs};
+use crate::exec::process::Command;
+use crate::model::Plan;
+
+/// How a file that is not what was approved may be had.
+const REMEDY: &str =
+    "approve the plan again, or let the step that makes it name it in its `artifacts`";
+
+/// The files that were approved: only these are executed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Pins {
+    /// The workspace's root; absolute.
+    root: PathBuf,
+    /// By paths relative to it.
+    files: BTreeMap<String, Digest>,
+    /// What steps say that they make, as globs: that is approved with them.
+    products: Vec<String>,
+}
+
+impl Pins {
+    /// The pins of a run of a plan in a workspace.
+    pub fn new(
+        plan: &Arc<Plan>,
+        root: &Path,
+        files: impl IntoIterator<Item = (String, Digest)>,
+    ) -> Self {
+        let products = family(plan)
+            .into_iter()
+            .flat_map(|plan| product_globs(plan));
+        Self {
+            root: root.to_path_buf(),
+            files: files.into_iter().collect(),
+            products: products.collect(),
+        }
+    }
+
+    /// The files and their digests.
+    pub fn files(&self) -> impl Iterator<Item = (&str, &Digest)> {
+        self.files
+            .iter()
+            .map(|(path, digest)| (path.as_str(), digest))
+    }
+
+    /// Looks whether all that a command executes is what was approved.
+    pub fn hold(&self, command: &Command) -> Result<Held, Unable> {
+        let products = globs(self.products.iter().map(String::as_str));
+        let vars = command.env.iter().cloned();
+        let said = Said {
+            argv: command.argv.iter().cloned().map(Some).collect(),
+            vars: vars.map(|(name, value)| (name, Some(value))).collect(),
+            cwd: command.cwd.clone(),
+            root: &self.root,
+        };
+        let mut held = Held::new(&self.root);
+        for (path, role) in executed(said) {
+            if !is_product(&products, &path) {
+                held.see(self.look(&path, role, &products)?);
+            }
+        }
+        held.direct(command);
+        Ok(held)
+    }
+
+    /// Looks at one file.
+    fn look(&self, path: &str, role: Role, products: &[GlobSet]) -> Result<Seen, Unable> {
+        let unable =
+            |error: std::io::Error| Unable::logical(format!("cannot read `{path}`: {error}"));
+        let (posts, end) = follow(&self.root, path, true).map_err(unable)?;
+        for post in &posts {
+            if !is_product(products, &post.path) {
+                self.compare(path, role, post)?;
+            }
+        }
+        if end == End::Nothing && self.files.contains_key(path) {
+            return Err(refusal(&format!("approved file is gone: {path}")));
+        }
+        Ok(Seen::new(path, role, posts))
+    }
+
+    fn compare(&self, named: &str, role: Role, post: &Post) -> Result<(), Unable> {
+        let said = match self.files.get(&post.path) {
+            Some(pin) if *pin == post.digest => return Ok(()),
+            Some(_) if post.file.is_some() => format!("approved file was changed: {}", post.path),
+            Some(_) => format!("approved file is a link now: {}", post.path),
+            None if post.file.is_none() && self.files.contains_key(named) => {
+                format!("approved file is a link now: {named}")
+            }
+            None if role == Role::Read => return Ok(()),
+            None => format!("file was not approved: {named}"),
+        };
+        Err(refusal(&said))
+    }
+}
+
+fn is_product(products: &[GlobSet], path: &str) -> bool {
+    products.iter().any(|glob| glob.is_match(path))
+}
+
+fn refusal(said: &str) -> Unable {
+    Unable::logical(format!("{said}; {REMEDY}"))
+}

@@ -13,6 +13,7 @@ pub mod completions;
 pub mod deny;
 pub mod diff;
 pub mod doctor;
+pub mod gate;
 pub mod graph;
 pub mod init;
 pub mod key;

@@ -21,6 +21,7 @@ pub mod check;
 pub mod correction;
 pub mod environment;
 pub mod evidence;
+pub mod facts;
 pub mod files;
 pub mod fixed;
 pub mod http;

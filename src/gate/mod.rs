@@ -7,7 +7,10 @@
 //! **Invariant:** a quality gate decides nothing and rewrites nothing. **Invariant:** only what
 //! [`ALLOWED_MUTATIONS`] names is ever rewritten.
 
+mod computed;
+pub mod guardrail;
 pub mod predicate;
 mod result;
 
+pub use computed::computed;
 pub use result::{ALLOWED_MUTATIONS, Action, Answer, Context, GateResult, Gated};

@@ -85,9 +85,9 @@ fn tokens_are_known_by_their_format() {
         assert_eq!(found(&text), [(what, token.clone())]);
         if !token.contains('=') {
             assert_eq!(found(&format!("x{token}")), [], "{what} inside of a word");
+            let shorter = &token[..token.len() / 2];
+            assert_eq!(found(shorter), [], "{what} that is too short");
         }
-        let shorter = &token[..token.len() / 3];
-        assert_eq!(found(shorter), [], "{what} that is too short");
     }
     assert_eq!(found(&format!("AKIA{}", key(17))), []);
     assert_eq!(found("AKIAIOSFODNN7EXAMPLE"), []);

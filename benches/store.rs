@@ -136,6 +136,7 @@ fn ended(number: u32) -> [Fact; 2] {
         class: None,
         outputs: Object::new(),
         artifacts: vec![],
+        standing: None,
     };
     let ended = Fact::StepEnded {
         place,

@@ -27,8 +27,9 @@
 //! |---|---|---|
 //! | words | [`digest`] [`source`] [`diag`] [`name`] [`time`] [`crash`] | know nothing else |
 //! | language | [`expr`] [`model`] [`spec`] [`graph`] [`check`] [`config`] | be pure: text in, model and diagnostics out |
-//! | decisions | [`gate`] [`machine`] [`verify`] [`mask`] [`seal`] | be pure: no clock, no I/O, no async |
-//! | hands | [`store`] [`exec`] [`repeat`] | touch the disk, processes and the network |
+//! | decisions | [`gate`] [`machine`] [`verify`] [`mask`] [`seal`] [`approval`] | be pure: no clock, no I/O, no async |
+//! | between | [`bus`] | pass on what happened, in memory |
+//! | hands | [`store`] [`exec`] [`repeat`] [`audit`] | touch the disk, processes and the network |
 //! | engine | [`engine`] | wait |
 //! | faces | [`report`] [`cli`] | speak to people |
 //!
@@ -45,6 +46,9 @@
 //!
 //! Start reading at [`machine`].
 
+pub mod approval;
+pub mod audit;
+pub mod bus;
 pub mod check;
 pub mod cli;
 pub mod config;

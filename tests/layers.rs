@@ -16,7 +16,7 @@ const LAYERS: &[(&str, &str)] = &[
     ("graph", "name model"),
     ("spec", "source diag name time digest model expr"),
     ("check", "source diag name time model expr graph spec"),
-    ("config", "source diag name time model spec"),
+    ("config", "source diag name time model spec seal approval"),
     ("gate", "name digest time model"),
     ("machine", "name digest time model expr gate"),
     ("verify", "name digest time model expr machine"),
@@ -29,9 +29,16 @@ const LAYERS: &[(&str, &str)] = &[
     ("repeat", "name model expr gate machine store"),
     (
         "engine",
-        "name digest time crash model expr graph gate machine verify mask store exec repeat config",
+        "name digest time crash model expr graph gate machine verify mask store exec repeat config bus",
     ),
     ("seal", "digest"),
+    ("approval", "digest time name model machine seal"),
+    ("bus", "name digest time gate machine"),
+    // It watches, and can reach nobody: no engine, no way to publish.
+    (
+        "audit",
+        "name digest time crash model gate machine seal store bus",
+    ),
     (
         "report",
         "source diag name digest time model expr graph gate machine store repeat engine seal",
@@ -52,6 +59,7 @@ const CRATES: &[(&str, &str)] = &[
     ("reqwest", "exec"),
     ("ed25519_dalek", "seal"),
     ("base64ct", "seal"),
+    ("pkcs8", "seal"),
     ("keyring", "exec"),
     ("keyring_core", "exec"),
     ("aho_corasick", "mask"),

@@ -3,7 +3,7 @@
 use std::{env, fs};
 
 use serde_json::Value;
-use wf::config::ConfigFile;
+use wf::config::{ApproversFile, ConfigFile};
 use wf::model::Schema;
 use wf::report::attest::Statement;
 use wf::report::follow::EventLine;
@@ -19,8 +19,19 @@ fn schemas_are_up_to_date_and_are_schemas() {
             spec::schema_of::<ConfigFile>("The configuration of a wf workspace", "config"),
         ),
         (
+            "approvers",
+            spec::schema_of::<ApproversFile>(
+                "Who may approve what runs in a wf workspace",
+                "approvers",
+            ),
+        ),
+        (
             "event",
             spec::schema_of::<EventLine>("An event of a wf run", "event"),
+        ),
+        (
+            "audit",
+            spec::schema_of::<wf::audit::Record>("A record of the audit log of wf", "audit"),
         ),
         (
             "attestation",

@@ -9,6 +9,8 @@
 //! declaration, nothing is said. **Invariant:** time is linear in the size of the files, and in
 //! the number of mistakes up to a bound.
 
+mod escalations;
+mod gate_file;
 mod notes;
 mod reads;
 mod rules;

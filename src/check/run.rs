@@ -1,4 +1,4 @@
-use super::{Notes, Scene, rules};
+use super::{Notes, Scene, gate_file, rules};
 use crate::diag::Diagnostic;
 use crate::spec::Loaded;
 
@@ -21,6 +21,9 @@ fn one(loaded: &Loaded, file: usize) -> Vec<Diagnostic> {
         for rule in rules::ALL {
             rule(&scene, &mut notes);
         }
+    }
+    if let Some(gate) = loaded.gates.get(&file) {
+        gate_file::check(loaded, file, gate, &mut notes);
     }
     notes.into_diagnostics()
 }

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use walkdir::WalkDir;
 
-use super::workspace::CONFIG;
+use super::workspace::{APPROVERS, CONFIG};
 use super::{Exit, Failure, Ui, normal, relative};
 
 /// The files that are to be checked.
@@ -12,7 +12,7 @@ use super::{Exit, Failure, Ui, normal, relative};
 pub struct Collected {
     /// Plans and other specs.
     pub plans: Vec<PathBuf>,
-    /// Configurations.
+    /// Configurations, and lists of approvers.
     pub configs: Vec<PathBuf>,
     /// How many Markdown files of folders have no front matter.
     pub skipped: usize,
@@ -31,9 +31,8 @@ pub fn collect(ui: &Ui, paths: &[&Path]) -> Result<Collected, Failure> {
             return Err(failure.hint("name what to check, or begin with `wf init`"));
         }
         found.folder(&folder);
-        found
-            .configs
-            .extend(Some(config).filter(|config| config.is_file()));
+        let configs = [config, root.join(APPROVERS)].into_iter();
+        found.configs.extend(configs.filter(|path| path.is_file()));
     }
     for path in paths {
         let path = normal(&ui.env.cwd().join(path));
@@ -55,7 +54,7 @@ pub fn collect(ui: &Ui, paths: &[&Path]) -> Result<Collected, Failure> {
 impl Collected {
     /// A file that was named is checked, whatever it looks like.
     fn file(&mut self, path: PathBuf) {
-        if path.file_name().is_some_and(|name| name == CONFIG) {
+        if path.file_name().is_some_and(is_config) {
             self.configs.push(path);
         } else {
             self.plans.push(path);
@@ -74,7 +73,7 @@ impl Collected {
             if !entry.file_type().is_file() {
                 continue;
             }
-            if entry.file_name() == CONFIG {
+            if is_config(entry.file_name()) {
                 self.configs.push(path.to_path_buf());
             } else if path.extension().is_some_and(|extension| extension == "md") {
                 if has_front_matter(path) {
@@ -85,6 +84,10 @@ impl Collected {
             }
         }
     }
+}
+
+fn is_config(name: &std::ffi::OsStr) -> bool {
+    name == CONFIG || name == APPROVERS
 }
 
 /// Folders in which others' files are put.

@@ -18,8 +18,8 @@ const WIDTH: usize = 100;
 
 /// Everything that `wf` takes from its surroundings, read once.
 ///
-/// `WF_NOW` (an instant) stops the clock and `WF_SEED` decides the ids of runs, so that a
-/// recorded session reads the same every time; `WF_CRASH` is for [`crash`](crate::crash) and
+/// `WF_NOW` (an instant) stops the clock and `WF_SEED` decides the ids of runs, keys and
+/// nonces, so that a recorded session reads the same every time; `WF_CRASH` is for [`crash`](crate::crash) and
 /// `WF_LEASE` is the length of leases in milliseconds. They are for tests.
 #[derive(Clone)]
 pub struct Env {
@@ -122,12 +122,29 @@ impl Env {
         if let Some(seed) = self.var("WF_SEED") {
             let digest = Digest::of(seed.as_bytes());
             bytes.copy_from_slice(digest.bytes().split_at(16).0);
-        } else if let Err(error) = getrandom::fill(&mut bytes) {
-            let message = format!("the system gives no random bytes: {error}");
-            return Err(Failure::new(Exit::State, message));
+            return Ok(RunId::from_bytes(bytes));
         }
+        drawn(&mut bytes)?;
         Ok(RunId::from_bytes(bytes))
     }
+
+    /// Random bytes for a purpose. Where the seed decides, they are the same for the same
+    /// purpose.
+    pub fn random(&self, purpose: &str) -> Result<[u8; 32], Failure> {
+        let mut bytes = [0; 32];
+        if let Some(seed) = self.var("WF_SEED") {
+            return Ok(*Digest::of_parts([seed.as_bytes(), purpose.as_bytes()]).bytes());
+        }
+        drawn(&mut bytes)?;
+        Ok(bytes)
+    }
+}
+
+fn drawn(bytes: &mut [u8]) -> Result<(), Failure> {
+    getrandom::fill(bytes).map_err(|error| {
+        let message = format!("the system gives no random bytes: {error}");
+        Failure::new(Exit::State, message)
+    })
 }
 
 fn clock(fixed: Option<&String>) -> Result<Arc<dyn Clock>, Failure> {

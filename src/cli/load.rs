@@ -2,12 +2,12 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
-use super::workspace::CONFIG;
+use super::workspace::{APPROVERS, CONFIG};
 use super::{Exit, Failure, Ui, Workspace, normal, relative};
-use crate::config::{self, Config};
+use crate::config::{self, ApproversFile, Config};
 use crate::diag::{Code, Diagnostic, Severity};
 use crate::model::Plan;
-use crate::name::RunId;
+use crate::name::{GateId, RunId};
 use crate::report::follow::Volume;
 use crate::report::mistakes::{Checked, annotations, summary, text};
 use crate::source::{Source, Span, Spanned};
@@ -56,11 +56,15 @@ pub fn ready(
     jobs: Option<u32>,
 ) -> Result<Ready, Failure> {
     let (config, written) = configuration(ui, files, &workspace)?;
-    let mut loaded = checked(files, &path);
+    let mut loaded = checked(files, &path, &config.gates());
     let wrong = by_file(ui, &workspace, &loaded);
     say(ui, &wrong);
     if loaded.has_errors() {
         return Err(Failure::silent(Exit::Invalid));
+    }
+    if loaded.gates.contains_key(&0) {
+        let failure = Failure::new(Exit::Usage, format!("{path} is a gate, not a plan"));
+        return Err(failure.hint(format!("`wf gate test {path}` asks it")));
     }
     limit(&mut loaded, jobs);
     let text = |source: &Source| (source.path().to_owned(), source.text().to_owned());
@@ -88,12 +92,13 @@ pub fn before(reader: &Reader, run: &RunId) -> Result<Option<Arc<Plan>>, Failure
         Err(StoreError::UnknownRun(_)) => return Ok(None),
         Err(error) => return Err(error.into()),
     };
-    let loaded = checked(&files, &path);
+    let config = read_config(&files, CONFIG).map(|(config, _)| config);
+    let config = config.unwrap_or_default();
+    let loaded = checked(&files, &path, &config.gates());
     if loaded.has_errors() {
         return Ok(None);
     }
-    let config = read_config(&files, CONFIG).map(|(config, _)| config);
-    Ok(lower(&loaded, &config.unwrap_or_default()).ok())
+    Ok(lower(&loaded, &config).ok())
 }
 
 fn texts(reader: &Reader, run: &RunId) -> Result<BTreeMap<String, Vec<u8>>, Failure> {
@@ -124,9 +129,10 @@ pub fn snapshot(ui: &Ui, reader: &Reader, run: &RunId) -> Result<Ready, Failure>
     ready(ui, &Memory(files), ui.workspace(), path, jobs)
 }
 
-/// A file and all that it uses, with everything that is wrong with them.
-pub fn checked(files: &dyn Files, path: &str) -> Loaded {
-    let mut loaded = spec::load(files, path);
+/// A file and all that it uses, the gates of the workspace among it, with everything that is
+/// wrong with them.
+pub fn checked(files: &dyn Files, path: &str, gates: &[GateId]) -> Loaded {
+    let mut loaded = spec::load_with(files, path, gates);
     crate::check::check(&mut loaded);
     loaded
 }
@@ -158,26 +164,77 @@ fn seen(ui: &Ui, workspace: &Workspace, source: &Source) -> Source {
 /// The configuration of a workspace with everything that is wrong with it; `None` if there is
 /// none.
 pub fn read_config(files: &dyn Files, shown: &str) -> Option<(Config, Checked)> {
+    read_strict(files, CONFIG, shown, |source| {
+        let (config, mut diagnostics) = config::load(source);
+        for id in &config.gates {
+            let read = files.read(&spec::gate_path(&id.value));
+            if matches!(read, Err(Unreadable::Missing)) {
+                diagnostics.push(spec::no_gate(id, files));
+            }
+        }
+        (config, diagnostics)
+    })
+}
+
+/// Who may approve in a workspace, with everything that is wrong with the file; `None` if there
+/// is none.
+pub fn read_approvers(files: &dyn Files, shown: &str) -> Option<(Option<ApproversFile>, Checked)> {
+    read_strict(files, APPROVERS, shown, config::load_approvers)
+}
+
+/// Who may approve in a workspace, and the text that says so; `None` if no file does. What is
+/// wrong with it has been said when this fails.
+pub fn approvers(
+    ui: &Ui,
+    workspace: &Workspace,
+) -> Result<Option<(ApproversFile, Source)>, Failure> {
+    let files = Disk::new(&workspace.root);
+    let shown = relative(&workspace.root.join(APPROVERS), ui.env.cwd());
+    let Some((file, checked)) = read_approvers(&files, &shown) else {
+        return Ok(None);
+    };
+    say(ui, std::slice::from_ref(&checked));
+    match file.filter(|_| checked.count(Severity::Error) == 0) {
+        Some(file) => Ok(Some((file, checked.source))),
+        None => Err(Failure::silent(Exit::Invalid)),
+    }
+}
+
+fn read_strict<T: Default>(
+    files: &dyn Files,
+    name: &str,
+    shown: &str,
+    load: impl FnOnce(&Source) -> (T, Vec<Diagnostic>),
+) -> Option<(T, Checked)> {
     let wrong = |code, message: String| {
         let checked = Checked {
             source: Source::new(shown, ""),
             diagnostics: vec![Diagnostic::new(code, Span::default(), message)],
         };
-        Some((Config::default(), checked))
+        Some((T::default(), checked))
     };
-    let text = match files.read(CONFIG).map(String::from_utf8) {
+    let text = match files.read(name).map(String::from_utf8) {
         Ok(Ok(text)) => text,
         Err(Unreadable::Missing) => return None,
         Ok(Err(_)) => return wrong(Code::FileNotText, "the file is not UTF-8 text".into()),
         Err(error) => return wrong(Code::FileUnreadable, error.to_string()),
     };
     let source = Source::new(shown, text);
-    let (config, diagnostics) = config::load(&source);
+    let (read, diagnostics) = load(&source);
     let checked = Checked {
         source,
         diagnostics,
     };
-    Some((config, checked))
+    Some((read, checked))
+}
+
+/// The gates that hold for every plan of a workspace and are there. What is wrong with the others
+/// is wrong with the configuration, and told with it.
+pub fn system_gates(files: &dyn Files) -> Vec<GateId> {
+    let config = read_config(files, CONFIG).map(|(config, _)| config);
+    let mut gates = config.unwrap_or_default().gates();
+    gates.retain(|id| !matches!(files.read(&spec::gate_path(id)), Err(Unreadable::Missing)));
+    gates
 }
 
 /// Tells what is wrong with files, if anything is.

@@ -6,6 +6,7 @@
 //!
 //! Start at [`main`]; one file a command in `commands`.
 
+mod approve;
 mod args;
 mod choose;
 mod collect;
@@ -16,14 +17,17 @@ mod exit;
 mod failure;
 mod health;
 mod keep;
+mod keys;
 mod lineage;
 mod load;
 mod log_lines;
 mod outlook;
 mod params;
 mod record;
+mod revision;
 mod start;
 mod ui;
+mod watch;
 mod which;
 mod workspace;
 
@@ -33,6 +37,7 @@ pub use start::main;
 use env::Env;
 use failure::Failure;
 use record::load_record;
+use revision::Revision;
 use ui::Ui;
 use which::RunArg;
 use workspace::{Workspace, normal, relative};

@@ -12,6 +12,9 @@ pub struct Workspace {
 /// The file that marks a workspace.
 pub const CONFIG: &str = "wf.yaml";
 
+/// The file that says who may approve what runs in a workspace.
+pub const APPROVERS: &str = "approvers.yaml";
+
 impl Workspace {
     /// The workspace of a folder: the nearest folder upwards with a `wf.yaml`, else the git top
     /// level, else the folder itself.

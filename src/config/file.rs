@@ -2,6 +2,7 @@ use std::borrow::Cow;
 
 use schemars::{JsonSchema, SchemaGenerator, json_schema};
 
+use crate::name::GateId;
 use crate::source::Spanned;
 use crate::spec::ast::{Policy, Retry};
 use crate::spec::decode::{Decode, Decoder, Period, ReadPath, Size, record, word, words};
@@ -21,8 +22,12 @@ record! {
         optional sandbox: SandboxFile,
         /// What is kept of the output of attempts.
         optional logs: LogsFile,
+        /// The names of gates in `gates/` that hold for every plan, before its own.
+        default gates: Vec<Spanned<GateId>>,
         /// How long finished runs are kept; for ever if absent.
         optional retention: RetentionFile,
+        /// How the auditor tells what it sees.
+        optional audit: AuditFile,
         /// Patterns of variables of the environment that every step sees.
         default env_pass: Vec<Spanned<String>>,
     }
@@ -43,6 +48,14 @@ record! {
         optional max_age: Period,
         /// How many finished runs are kept.
         optional max_runs: u32,
+    }
+}
+
+record! {
+    /// How the auditor tells what it sees.
+    pub struct AuditFile as "the audit" {
+        /// After how much activity it writes a report: `5m` if absent.
+        optional window: Period,
     }
 }
 

@@ -23,6 +23,16 @@ pub fn load(source: &Source) -> (Config, Vec<Diagnostic>) {
             }
         }
     }
+    if let Some(file) = &file {
+        for (at, id) in file.gates.iter().enumerate() {
+            let mut before = file.gates.iter().take(at);
+            if let Some(first) = before.find(|other| other.value == id.value) {
+                let message = format!("the gate `{}` is named twice", id.value);
+                let mistake = Diagnostic::new(Code::DuplicateId, id.span, message);
+                decoder.note(mistake.also(first.span, "the other is here"));
+            }
+        }
+    }
     let config = file.map(Config::from).unwrap_or_default();
     let mut mistakes = decoder.into_mistakes().into_diagnostics();
     mistakes.sort_by_key(|mistake| mistake.span);

@@ -4,6 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use super::{ConfigFile, Durability, LogsFile, RetentionFile, SandboxFile};
 use crate::model::{OnFailure, Policy, Retry};
+use crate::name::GateId;
+use crate::source::Spanned;
 use crate::spec::Defaults;
 
 /// The configuration of a workspace, complete.
@@ -19,8 +21,19 @@ pub struct Config {
     pub logs: Logs,
     /// How long finished runs are kept.
     pub retention: Retention,
+    /// After how much activity the auditor writes a report.
+    pub audit_window: Duration,
     /// Patterns of variables of the environment that every step sees.
     pub env_pass: Vec<String>,
+    /// The gates that hold for every plan, before its own, and where they are named.
+    pub gates: Vec<Spanned<GateId>>,
+}
+
+impl Config {
+    /// The ids of the gates that hold for every plan, in order.
+    pub fn gates(&self) -> Vec<GateId> {
+        self.gates.iter().map(|id| id.value.clone()).collect()
+    }
 }
 
 /// Where checks, and steps with `allow`, run.
@@ -91,7 +104,9 @@ impl Default for Config {
                 max_bytes: 64 << 20,
             },
             retention: Retention::default(),
+            audit_window: Duration::from_mins(5),
             env_pass: Vec::new(),
+            gates: Vec::new(),
         }
     }
 }
@@ -118,7 +133,12 @@ impl From<ConfigFile> for Config {
                 max_age: retention.max_age.map(|period| period.0),
                 max_runs: retention.max_runs,
             },
+            audit_window: file
+                .audit
+                .and_then(|audit| audit.window)
+                .map_or(plain.audit_window, |window| window.0),
             env_pass: file.env_pass.into_iter().map(|glob| glob.value).collect(),
+            gates: file.gates,
         }
     }
 }

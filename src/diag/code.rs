@@ -72,5 +72,12 @@ codes! {
     DefaultInvalid "plan/invalid-default" Error "A default does not satisfy its own parameter."
     UnusedParam "plan/unused-param" Error "A parameter is declared and never used."
     UnusedSecret "plan/unused-secret" Error "A secret is declared and never used."
+    UnknownGate "gate/unknown" Error "A gate is named that does not exist or cannot be loaded."
+    GateMisnamed "gate/wrong-name" Error "A gate's id is not the name of its file."
+    GateMisplaced "gate/wrong-place" Error "A gate of a step has a trigger of the whole run."
+    UnknownEscalation "gate/unknown-escalation" Error "An escalation is referred to that does not exist."
+    EscalationElsewhere "gate/escalation-elsewhere" Warning "A gate's file relies on an escalation that only a plan can have."
+    EscalationCycle "gate/escalation-cycle" Error "Escalations fall back on each other in a circle."
+    UnusedEscalation "gate/unused-escalation" Error "An escalation is declared and nothing leads to it."
     SectionUnused "plan/unused-section" Warning "A section has a fenced script that no step takes."
 }

@@ -2,8 +2,9 @@ use serde_json::Value;
 
 use super::guardrail::{find, guardrail};
 use super::predicate::{FileFacts, clamped, predicate};
-use super::{ALLOWED_MUTATIONS, Answer, Context};
-use crate::model::{Gate, Guardrail, Object, Predicate, Provider, Trigger};
+use super::subject::{places, subject};
+use super::{ALLOWED_MUTATIONS, Action, Answer, Context};
+use crate::model::{Gate, Guardrail, Object, Predicate, Provider};
 
 /// What a gate says whose answer needs no program and no model; `None` for any other. What is
 /// rewritten stands where it stood, in the keys of the context that a gate may rewrite; what must be
@@ -17,33 +18,13 @@ pub fn computed(gate: &Gate, context: &Context, files: &dyn FileFacts) -> Option
     }
 }
 
-/// Where the values are that a gate looks at: those that it extracts, else what its trigger is
-/// about. JSON pointers.
-fn places(gate: &Gate, whole: &Value) -> Vec<String> {
-    if let Some(path) = &gate.extract {
-        return path.pointers(whole);
-    }
-    let key = match gate.on {
-        Trigger::OnInput => "/message",
-        Trigger::OnToolCall => "/tool_args",
-        Trigger::AfterStep | Trigger::OnOutput | Trigger::BeforePublish => "/response",
-        Trigger::BeforeRun | Trigger::BeforeStep => "/params",
-    };
-    vec![key.to_owned()]
-}
-
 fn by_rule(gate: &Gate, rule: &Predicate, whole: &Value, files: &dyn FileFacts) -> Answer {
-    let places = places(gate, whole);
-    let value = match places.as_slice() {
-        [one] => whole.pointer(one).cloned(),
-        [] => None,
-        more => {
-            let values = more.iter().filter_map(|place| whole.pointer(place));
-            Some(values.cloned().collect())
-        }
+    let value = match whole {
+        Value::Object(context) => subject(gate, context),
+        _ => None,
     };
     let mut answer = predicate(rule, value.as_ref(), files);
-    if let (Some(place), Some(value)) = (places.first(), &value)
+    if let (Some(place), Some(value)) = (places(gate, whole).first(), &value)
         && let Some(moved) = clamped(rule, value)
     {
         answer.modified = match replaced(whole, &[(place.clone(), moved)]) {
@@ -81,11 +62,11 @@ fn by_detectors(gate: &Gate, rule: &Guardrail, whole: &Value) -> Answer {
         all.flags.extend(guarded.answer.flags);
         instead.extend(guarded.instead.map(|value| (place, value)));
     }
-    if all.action == super::Action::Continue {
+    if all.action == Action::Continue {
         match replaced(whole, &instead) {
             Ok(modified) => all.modified = modified,
             Err(key) => {
-                all.action = super::Action::Block;
+                all.action = Action::Block;
                 let found = all.flags.join("; ");
                 all.reason = format!("Found {found}, in `{key}`, which no gate may rewrite");
             }

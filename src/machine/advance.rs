@@ -4,9 +4,10 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::end::Final;
+use super::gates::has_gates;
 use super::scope::{self, View};
 use super::state::{self, Doing, Live, Spot};
-use super::{Effect, Exit, Fact, Machine, Phase, StepState, Timer};
+use super::{Effect, Exit, Fact, GatePoint, Machine, Phase, StepState, Timer};
 use crate::expr::Expr;
 use crate::model::{Class, Object, OnFailure, StepIx, Wait, Work};
 use crate::time::Moment;
@@ -17,6 +18,10 @@ pub const NOT_CHOSEN: &str = "not chosen";
 impl Machine {
     /// Goes on until nothing more follows without an input.
     pub(super) fn advance(&mut self) {
+        // Nothing begins before the gates of the run let it.
+        if self.state.phase == Phase::Gates && !self.state.never_began() {
+            return;
+        }
         loop {
             while let Some(step) = self.state.due.pop_first() {
                 self.consider(step);
@@ -119,6 +124,9 @@ impl Machine {
     }
 
     fn admit_one(&mut self, spot: Spot) {
+        if self.gate_enter(spot) {
+            return;
+        }
         let step = self.plan.step(spot.ix());
         let place = state::place(&self.plan, spot);
         if let Some(lock) = &step.concurrency
@@ -183,6 +191,9 @@ impl Machine {
         let made = self.state.place(spot).map_or(0, |slot| slot.attempts);
         let attempt = state::attempt(&plan, spot, made.saturating_add(1));
         self.emit(Fact::AttemptStarted(attempt.clone()));
+        if let Work::Approve(approve) = &step.work {
+            return self.ask_step(spot, approve);
+        }
         let item_value = self.state.item(spot).cloned();
         match wait_end(&step.work, step.timeout, self.now) {
             Some((at, _)) => self.turn.effects.push(Effect::Wake {
@@ -194,6 +205,7 @@ impl Machine {
                 item_value,
                 reads,
                 correction: self.correction(spot),
+                tool_args: self.tool_args(spot),
             }),
         }
     }
@@ -221,6 +233,10 @@ impl Machine {
                     });
                     self.check_plan();
                 }
+                true
+            }
+            Phase::Gates if self.state.open + self.state.open_last == 0 => {
+                self.conclude();
                 true
             }
             Phase::Finally if self.state.open_last == 0 => {
@@ -252,8 +268,22 @@ impl Machine {
         });
     }
 
-    /// Goes on after the plan's own criteria, or without them.
+    /// Goes on after the plan's own criteria, or without them: gates look at the outputs of a run
+    /// that succeeds.
     pub(super) fn after_verify(&mut self) {
+        let bad = self.state.failed.is_some() || self.state.ending();
+        let held = self.state.judged != Some(false);
+        if !bad && held && has_gates(&self.plan, None, GatePoint::Publish) {
+            let phase = Phase::Publish;
+            self.emit(Fact::PhaseEntered { phase });
+            self.ask_gates(None, GatePoint::Publish);
+        } else {
+            self.after_publish();
+        }
+    }
+
+    /// Goes on with the `finally` steps, or to the end.
+    pub(super) fn after_publish(&mut self) {
         if self.plan.parts().main < self.plan.steps().len() {
             self.emit(Fact::PhaseEntered {
                 phase: Phase::Finally,

@@ -11,6 +11,9 @@ const NAMED: usize = 5;
 
 /// What was wrong with the last attempt.
 pub(super) fn what_was_wrong(tries: &Tries) -> String {
+    if let Some((gate, _)) = &tries.gate {
+        return cut(format!("gate `{gate}` did not let it pass"));
+    }
     if let Some(exit) = &tries.exit {
         return cut(exit.clone());
     }
@@ -24,6 +27,12 @@ pub(super) fn what_was_wrong(tries: &Tries) -> String {
 
 /// What would make it right: the first criterion that failed says it.
 pub(super) fn what_to_do(tries: &Tries) -> String {
+    if let Some((gate, todo)) = &tries.gate {
+        return cut(match todo.as_str() {
+            "" => format!("do it in a way that gate `{gate}` lets pass"),
+            todo => todo.to_owned(),
+        });
+    }
     let Some((first, rest)) = tries.failed.split_first() else {
         return after_exit(tries);
     };

@@ -1,8 +1,9 @@
 //! The fold: what each fact does to the state. Decides nothing.
 
 use super::ends::End;
+use super::gates::has_gates;
 use super::state::{self, Cancelled, Doing, Gave, ItemSlot, Live, Many, Offer, Spot, State};
-use super::{Attempt, Cached, Exit, Fact, Item, Phase, Place, StepState, Verdict};
+use super::{Attempt, Cached, Exit, Fact, GatePoint, Item, Phase, Place, StepState, Verdict};
 use crate::model::{Object, Plan, Work};
 use crate::name::Name;
 use crate::time::Moment;
@@ -43,7 +44,10 @@ impl State {
                 self.outcome = Some(*outcome);
                 self.phase = Phase::Over;
             }
-            of_a_place => self.apply_to_place(plan, at, of_a_place),
+            of_a_place => {
+                self.apply_to_place(plan, at, of_a_place);
+                self.apply_held(plan, at, of_a_place);
+            }
         }
     }
 
@@ -62,7 +66,8 @@ impl State {
                     place: place.clone(),
                     attempt: 0,
                 };
-                self.occupy(plan, at, &cached, Doing::Checking);
+                let doing = after_work(plan, &cached);
+                self.occupy(plan, at, &cached, doing);
                 self.give(plan, place, Gave::cached(found));
             }
             Fact::AttemptStarted(attempt) => self.occupy(plan, at, attempt, Doing::Working),
@@ -72,6 +77,7 @@ impl State {
                 class,
                 outputs,
                 artifacts,
+                standing,
             } => {
                 self.tried(plan, attempt, how, *class);
                 let (outputs, artifacts) = (outputs.clone(), artifacts.clone());
@@ -83,6 +89,7 @@ impl State {
                         outputs,
                         artifacts,
                         cached: None,
+                        standing: *standing,
                     },
                 );
             }
@@ -211,7 +218,7 @@ impl State {
     }
 
     /// Takes a place out of every list of places that wait.
-    fn leave_queue(&mut self, plan: &Plan, place: &Place) -> Option<Spot> {
+    pub(super) fn leave_queue(&mut self, plan: &Plan, place: &Place) -> Option<Spot> {
         let spot = state::spot(plan, place)?;
         self.due.remove(&spot.step);
         self.queue.remove(&spot);
@@ -223,7 +230,7 @@ impl State {
     }
 
     /// Takes a place out of every list of places.
-    fn vacate(&mut self, plan: &Plan, place: &Place) -> Option<Spot> {
+    pub(super) fn vacate(&mut self, plan: &Plan, place: &Place) -> Option<Spot> {
         let spot = self.leave_queue(plan, place)?;
         self.free(spot);
         Some(spot)
@@ -247,7 +254,7 @@ impl State {
         let Some(spot) = self.leave_queue(plan, &attempt.place) else {
             return;
         };
-        let room = doing == Doing::Checking || takes_room(plan, spot);
+        let room = doing != Doing::Working || takes_room(plan, spot);
         self.engage(
             spot,
             Live {
@@ -277,7 +284,7 @@ impl State {
         if how.is_success() {
             self.give(plan, &attempt.place, gave);
             if let Some(live) = self.live.get_mut(&spot) {
-                live.doing = Doing::Checking;
+                live.doing = after_work(plan, attempt);
             }
             self.show(spot, StepState::Verifying);
         } else {
@@ -300,7 +307,7 @@ impl State {
     }
 
     /// Shows what a step does; of a repeated step, that something does.
-    fn show(&mut self, spot: Spot, state: StepState) {
+    pub(super) fn show(&mut self, spot: Spot, state: StepState) {
         let slot = self.slot_mut(spot.step);
         slot.state = if spot.item.is_some() {
             StepState::Running
@@ -331,11 +338,21 @@ impl Gave {
             outputs: found.outputs.clone(),
             artifacts: found.artifacts.clone(),
             cached: Some(found.key),
+            standing: None,
         }
     }
 }
 
-/// Whether the work of a step takes up room: waiting takes none.
+/// What comes after the work of an attempt: its gates, if it has any, else its checks.
+fn after_work(plan: &Plan, attempt: &Attempt) -> Doing {
+    let spot = state::spot(plan, &attempt.place);
+    match spot.is_some_and(|spot| has_gates(plan, Some(spot), GatePoint::Leave)) {
+        true => Doing::Leaving,
+        false => Doing::Checking,
+    }
+}
+
+/// Whether the work of a step takes up room: waiting, for whatever it is, takes none.
 pub(super) fn takes_room(plan: &Plan, spot: Spot) -> bool {
-    !matches!(plan.step(spot.ix()).work, Work::Wait(_))
+    !matches!(plan.step(spot.ix()).work, Work::Wait(_) | Work::Approve(_))
 }

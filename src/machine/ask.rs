@@ -1,9 +1,9 @@
 use serde::{Deserialize, Serialize};
 
-use super::{By, Place};
+use super::{By, GatePoint, Place};
 use crate::digest::Digest;
 use crate::model::Object;
-use crate::name::GateId;
+use crate::name::{GateId, Name};
 use crate::time::Moment;
 
 /// What people are asked to agree to.
@@ -11,10 +11,15 @@ use crate::time::Moment;
 pub struct Ask {
     /// Its number in its run, from 1.
     pub number: u32,
+    /// When it was asked.
+    pub since: Moment,
     /// The place that waits for it; absent: the run does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub place: Option<Place>,
-    /// The gates that ask for it; empty: the step itself does.
+    /// Where the gates are that ask for it; absent: the step itself does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub point: Option<GatePoint>,
+    /// The gates that ask for it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub gates: Vec<GateId>,
     /// What is asked.
@@ -22,20 +27,35 @@ pub struct Ask {
     /// The values that are shown with it, and that the approval is of.
     #[serde(default, skip_serializing_if = "Object::is_empty")]
     pub show: Object,
+    /// What the gates rewrote, and to what.
+    #[serde(default, skip_serializing_if = "Object::is_empty")]
+    pub rewritten: Object,
     /// How many must agree; absent: as many as the workspace's policy demands.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub required: Option<u32>,
     /// The names of those who may; empty: every approver of the workspace.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub approvers: Vec<String>,
+    /// The names of those who are asked next, if nobody answers in time.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub escalate_to: Vec<String>,
     /// The queue that whoever decides works off.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub queue: Option<String>,
+    /// The escalation that follows, if nobody answers in time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fallback: Option<String>,
+    /// The escalations that have had their turn.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub had: Vec<String>,
+    /// Why the gate blocks that people are asked about.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
     /// Until when there is time to answer.
     pub expires: Moment,
-    /// The steps whose checked files are approved with it.
+    /// The steps whose checked files are approved with it: a change of one makes it void.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub relies_on: Vec<String>,
+    pub relies_on: Vec<Name>,
 }
 
 /// What became of a request for a decision.

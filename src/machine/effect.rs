@@ -22,6 +22,9 @@ pub enum Effect {
         /// What was wrong with the attempt before, where there was one.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         correction: Option<Box<Correction>>,
+        /// What gates rewrote of what is to be executed.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        tool_args: Option<Box<serde_json::Value>>,
     },
     /// Run the checks of an attempt whose work succeeded, or the plan's own. Answered by
     /// [`Judged`](super::Happening::Judged).
@@ -51,6 +54,9 @@ pub enum Effect {
         /// What the templates of the work read.
         #[serde(default, skip_serializing_if = "Object::is_empty")]
         reads: Object,
+        /// The steps that it depends on, or of the run all, with their outputs.
+        #[serde(default, skip_serializing_if = "Object::is_empty")]
+        steps: Object,
         /// The outputs of the attempt, or of the run.
         #[serde(default, skip_serializing_if = "Object::is_empty")]
         outputs: Object,
@@ -126,6 +132,9 @@ pub enum Effect {
         /// it is begun now.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         correction: Option<Box<Correction>>,
+        /// What gates rewrote of what is to be executed.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        tool_args: Option<Box<serde_json::Value>>,
     },
     /// End an attempt's work or checks, or the plan's own checks.
     Kill {

@@ -124,6 +124,9 @@ pub enum Fact {
         /// The files it left.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         artifacts: Vec<Artifact>,
+        /// How far the result of a nested run is believed, if gates are to look at it first.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        standing: Option<Standing>,
     },
     /// The files of an attempt's evidence, as they were when it was checked: its declared inputs
     /// and outputs.

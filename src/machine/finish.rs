@@ -293,7 +293,7 @@ fn rank(standing: Standing) -> u8 {
 }
 
 /// Cuts a reason to the length that is kept.
-fn cut(why: String) -> String {
+pub(super) fn cut(why: String) -> String {
     match why.char_indices().nth(super::WHY_LIMIT) {
         Some((at, _)) => why.get(..at).unwrap_or_default().to_owned(),
         None => why,

@@ -17,6 +17,8 @@ mod again;
 mod apply;
 mod approved;
 mod ask;
+mod asks;
+mod blocked;
 mod confirm;
 mod correction;
 mod effect;
@@ -27,6 +29,7 @@ mod evidence;
 mod finish;
 mod flaw;
 mod gates;
+mod held;
 mod input;
 mod over;
 mod resume;
@@ -45,7 +48,7 @@ pub use correction::{Correction, Gap, Unmet};
 pub use effect::{Effect, Timer};
 pub use event::{Event, Fact, Item, Phase, Standing, StepState, Tally, WHY_LIMIT};
 pub use evidence::{FixedFile, Guard, Stale};
-pub use gates::GatePoint;
+pub use gates::{GatePoint, gates_at};
 pub use input::{
     Artifact, Cached, Ended, Exit, Happening, Input, Kept, Left, Outcome, Ruling, Verdict,
 };

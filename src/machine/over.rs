@@ -62,6 +62,9 @@ impl Machine {
                 format!("step `{}` failed", self.plan.step(StepIx(step)).id),
             );
         }
+        if let Some(why) = &state.blocked {
+            return (Outcome::Failed, why.clone());
+        }
         if state.judged == Some(false) {
             return (
                 Outcome::Failed,
@@ -78,7 +81,7 @@ impl Machine {
     }
 
     /// The plan's outputs, and what is wrong with them.
-    fn plan_outputs(&self) -> (Object, Option<String>) {
+    pub(super) fn plan_outputs(&self) -> (Object, Option<String>) {
         let mut outputs = Object::new();
         let view = View {
             plan: &self.plan,

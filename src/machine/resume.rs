@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::advance::wait_end;
 use super::scope::{self, View};
 use super::state::{self, Doing, Spot};
-use super::{Effect, Machine, Phase, Timer, Turn};
+use super::{Effect, GatePoint, Machine, Phase, Timer, Turn};
 use crate::time::Moment;
 
 impl Machine {
@@ -17,6 +17,7 @@ impl Machine {
         }
         self.state.locked.clear();
         self.resume_timers();
+        self.resume_asks();
         self.resume_locks();
         let live: Vec<Spot> = self.state.live.keys().copied().collect();
         for spot in live {
@@ -79,7 +80,10 @@ impl Machine {
         for spot in std::mem::take(&mut self.state.locking) {
             self.state.enqueue(&plan, spot);
         }
-        let live: Vec<Spot> = self.state.live.keys().copied().collect();
+        // What has not begun holds no lock, though people are asked about it.
+        let begun = |live: &state::Live| live.doing != Doing::Asking || live.attempt > 0;
+        let live = self.state.live.iter().filter(|(_, live)| begun(live));
+        let live: Vec<Spot> = live.map(|(spot, _)| *spot).collect();
         for spot in live {
             let lock = plan.step(spot.ix()).concurrency.clone();
             if let (Some(lock), false) = (lock, self.halting(spot)) {
@@ -100,15 +104,14 @@ impl Machine {
         let attempt = state::attempt(&plan, spot, live.attempt);
         let item_value = self.state.item(spot).cloned();
         match (live.doing, &step.work) {
-            (Doing::Looking, _) => {
+            // People are asked again with all other questions.
+            (Doing::Asking, _) => {}
+            (Doing::Leaving, _) => self.ask_gates(Some(spot), GatePoint::Leave),
+            (Doing::Looking | Doing::Entering, _) => {
                 self.state.free(spot);
                 self.state.enqueue(&plan, spot);
             }
-            (Doing::Checking, _) if step.verify.is_empty() => {
-                let standing = scope::unchecked_standing(None);
-                self.finish(spot, super::end::Final::good(standing));
-            }
-            (Doing::Checking, _) => self.ask_checks(spot, attempt),
+            (Doing::Checking, _) => self.after_gates(spot),
             (Doing::Working, work)
                 if let Some((at, _)) = wait_end(work, step.timeout, live.since) =>
             {
@@ -128,6 +131,7 @@ impl Machine {
                     item_value,
                     reads,
                     correction: self.correction(spot),
+                    tool_args: self.tool_args(spot),
                 });
             }
         }

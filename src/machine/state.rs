@@ -3,7 +3,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 
 use super::tries::Tries;
-use super::{Artifact, Attempt, Item, Outcome, Phase, Place, Standing, StepState, Tally};
+use super::{Artifact, Ask, Attempt, Item, Outcome, Phase, Place, Standing, StepState, Tally};
 use crate::digest::Digest;
 use crate::model::{Class, Fan, Object, Plan, StepIx};
 use crate::name::RunId;
@@ -77,6 +77,15 @@ pub struct State {
     /// Places whose evidence is stale, each with a file that changed.
     #[serde(with = "pairs")]
     pub(super) stale: BTreeMap<Spot, String>,
+    /// What people are asked and have not answered.
+    #[serde(with = "pairs")]
+    pub(super) asks: BTreeMap<u32, Asked>,
+    /// How often they were asked.
+    pub(super) asked: u32,
+    /// How often the gates of the run were asked again.
+    pub(super) gate_tries: u32,
+    /// Why a gate keeps the run from going on.
+    pub(super) blocked: Option<String>,
     pub(super) tally: Tally,
     pub(super) outcome: Option<Outcome>,
 }
@@ -139,6 +148,12 @@ pub(super) struct ItemSlot {
     pub(super) class: Option<Class>,
     /// What the last successful attempt gave.
     pub(super) result: Option<Box<Gave>>,
+    /// Whether its gates have let it in.
+    pub(super) entered: bool,
+    /// What its gates rewrote of what is to be executed.
+    pub(super) tool_args: Option<serde_json::Value>,
+    /// How often its gates were asked again.
+    pub(super) gate_tries: u32,
     /// What its attempts came to, once one did not work at once; gone when it has ended.
     pub(super) tries: Option<Box<Tries>>,
 }
@@ -149,6 +164,8 @@ pub(super) struct Gave {
     pub(super) outputs: Object,
     pub(super) artifacts: Vec<Artifact>,
     pub(super) cached: Option<Digest>,
+    /// How far the result of a nested run is believed.
+    pub(super) standing: Option<Standing>,
 }
 
 /// What is being done for a place.
@@ -161,6 +178,14 @@ pub(super) struct Live {
     pub(super) room: bool,
 }
 
+/// What people are asked.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) struct Asked {
+    pub(super) ask: Ask,
+    /// The place that waits for it; `None`: the run does.
+    pub(super) spot: Option<Spot>,
+}
+
 /// The parts of the life of a place that the world works on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Doing {
@@ -170,6 +195,12 @@ pub(super) enum Doing {
     Working,
     /// Its checks run.
     Checking,
+    /// The gates before it are asked.
+    Entering,
+    /// The gates after its work are asked.
+    Leaving,
+    /// People are asked.
+    Asking,
 }
 
 impl State {
@@ -208,6 +239,10 @@ impl State {
             refuted: Vec::new(),
             evidence: BTreeSet::new(),
             stale: BTreeMap::new(),
+            asks: BTreeMap::new(),
+            asked: 0,
+            gate_tries: 0,
+            blocked: None,
             tally: Tally::default(),
             outcome: None,
         }
@@ -252,6 +287,11 @@ impl State {
     /// Whether the run was told to end or took too long: nothing but `finally` steps begins.
     pub(super) fn ending(&self) -> bool {
         self.cancelled.is_some() || self.timed_out
+    }
+
+    /// Whether gates kept the run from beginning, or it was told to end before they let it.
+    pub(super) fn never_began(&self) -> bool {
+        self.phase == Phase::Gates && (self.ending() || self.blocked.is_some())
     }
 
     /// Whether somebody chose to leave an item out.

@@ -1,9 +1,9 @@
 //! What a failure, a cancellation or the end of the time does to all that has not ended.
 
 use super::end::Final;
-use super::state::{self, Doing, Spot};
+use super::state::{self, Doing, Live, Spot};
 use super::{Attempt, Effect, Exit, Fact, Machine, Phase};
-use crate::model::{Object, OnFailure, Wait, Work};
+use crate::model::{OnFailure, Wait, Work};
 
 impl Machine {
     /// Lets the failure of a step stop or cancel the others, as the policy says.
@@ -24,13 +24,17 @@ impl Machine {
     pub(super) fn sweep(&mut self) {
         let ending = self.state.ending();
         let forced = self.state.forced();
-        if forced {
+        if forced || self.state.never_began() {
             self.sweep_finally();
+        }
+        if self.state.never_began() {
+            self.withdraw(None);
         }
         let killing = ending || self.plan.parts().policy.on_failure == OnFailure::Cancel;
         for step in 0..u32::try_from(self.plan.parts().main).unwrap_or(u32::MAX) {
             let over = self.state.slot(step).state.is_final();
-            if !over && (ending || !self.asks_status(step)) {
+            let all = ending || self.state.blocked.is_some();
+            if !over && (all || !self.asks_status(step)) {
                 self.sweep_step(step, killing);
             }
         }
@@ -53,15 +57,22 @@ impl Machine {
         };
         let end = if self.state.ending() {
             Final::cancelled(self.ending_why())
+        } else if let Some(why) = &self.state.blocked {
+            Final::skipped(why.clone())
         } else {
             Final::skipped(self.stopping_why())
         };
         for spot in places {
             let live = self.state.live.get(&spot);
-            let works = live.is_some_and(|live| live.doing != Doing::Looking);
+            let begun = |live: &Live| !matches!(live.doing, Doing::Looking | Doing::Entering);
+            let asked = live.is_some_and(|live| live.doing == Doing::Asking && live.attempt == 0);
+            let works = live.is_some_and(begun) && !asked;
             let tried = (self.state.place(spot)).is_some_and(|slot| slot.attempts > 0);
             if self.is_over(spot) || works || tried && !resting {
                 continue;
+            }
+            if asked {
+                self.withdraw(Some(spot));
             }
             let end = if tried {
                 Final::cancelled(self.halting_why())
@@ -74,7 +85,7 @@ impl Machine {
 
     /// Ends the `finally` steps that have not begun, when the end is forced.
     fn sweep_finally(&mut self) {
-        if self.state.phase == Phase::Finally {
+        if matches!(self.state.phase, Phase::Finally | Phase::Gates) {
             let first = u32::try_from(self.plan.parts().main).unwrap_or(u32::MAX);
             for step in first..u32::try_from(self.state.steps.len()).unwrap_or(u32::MAX) {
                 if !self.state.slot(step).state.is_final() {
@@ -87,7 +98,9 @@ impl Machine {
     /// Ends what runs and shall not go on.
     pub(super) fn kill_live(&mut self, force: bool) {
         let ending = self.state.ending();
-        if ending && self.state.phase == Phase::Verify && self.state.judged.is_none() {
+        let gated = matches!(self.state.phase, Phase::Gates | Phase::Publish);
+        let checked = self.state.phase == Phase::Verify && self.state.judged.is_none();
+        if ending && (checked || gated) {
             self.turn.effects.push(Effect::Kill {
                 attempt: None,
                 force,
@@ -111,6 +124,7 @@ impl Machine {
             );
             match doing {
                 Doing::Working if timed => self.cancel_wait(spot, attempt),
+                Doing::Asking => self.cancel_ask(spot, attempt),
                 _ => self.turn.effects.push(Effect::Kill {
                     attempt: Some(attempt),
                     force,
@@ -129,20 +143,22 @@ impl Machine {
         }
     }
 
-    fn cancel_wait(&mut self, spot: Spot, attempt: Attempt) {
-        self.end_wait(attempt, Exit::Cancelled);
+    /// Ends what waits for people.
+    fn cancel_ask(&mut self, spot: Spot, attempt: Attempt) {
+        self.withdraw(Some(spot));
+        let decides = matches!(self.plan.step(spot.ix()).work, Work::Approve(_));
+        let asked_after = self
+            .state
+            .place(spot)
+            .is_some_and(|slot| slot.result.is_some());
+        if decides && attempt.attempt > 0 && !asked_after {
+            self.end_attempt(attempt, Exit::Cancelled);
+        }
         self.finish(spot, Final::cancelled(self.halting_why()));
     }
 
-    fn end_wait(&mut self, attempt: Attempt, how: Exit) {
-        let class = how.class();
-        let (outputs, artifacts) = (Object::new(), Vec::new());
-        self.emit(Fact::AttemptEnded {
-            attempt,
-            how,
-            class,
-            outputs,
-            artifacts,
-        });
+    fn cancel_wait(&mut self, spot: Spot, attempt: Attempt) {
+        self.end_attempt(attempt, Exit::Cancelled);
+        self.finish(spot, Final::cancelled(self.halting_why()));
     }
 }

@@ -3,9 +3,10 @@
 use serde::{Deserialize, Serialize};
 
 use super::correction::{Gap, Unmet};
-use super::state::{self, State};
+use super::state::{self, ItemSlot, State};
 use super::{Attempt, Exit, Verdict};
 use crate::model::{Class, Plan};
+use crate::name::GateId;
 
 /// What the attempts of a place came to so far.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -18,6 +19,8 @@ pub(super) struct Tries {
     pub(super) exit: Option<String>,
     /// The criteria that it failed.
     pub(super) failed: Vec<Unmet>,
+    /// What a gate said of it, if one wants it otherwise, and what it is to do.
+    pub(super) gate: Option<(String, String)>,
     /// The gaps of all that were judged.
     pub(super) gaps: Vec<Gap>,
 }
@@ -45,6 +48,7 @@ impl State {
             class,
             exit,
             failed: Vec::new(),
+            gate: None,
             gaps,
         };
     }
@@ -56,6 +60,20 @@ impl State {
         slot.tries
             .get_or_insert_default()
             .rule(attempt.attempt, verdict);
+    }
+}
+
+impl ItemSlot {
+    /// Notes that a gate wants an attempt to be made again, and how.
+    pub(super) fn told_by_gate(&mut self, gate: &GateId, todo: &str) {
+        let attempt = self.attempts;
+        // Before the first attempt there is nothing to be done otherwise.
+        if attempt == 0 && self.result.is_none() {
+            return;
+        }
+        let tries = self.tries.get_or_insert_default();
+        tries.attempt = attempt;
+        tries.gate = Some((gate.to_string(), todo.to_owned()));
     }
 }
 

@@ -4,11 +4,12 @@ use std::sync::Arc;
 
 use super::end::Final;
 use super::flaw::{bad_outputs, refutation};
+use super::gates::has_gates;
 use super::scope::{self, View};
 use super::state::{self, Doing, Live, Spot, State};
 use super::{
-    Approved, Artifact, Attempt, Cached, Effect, Ended, Event, Exit, Fact, FixedFile, Happening,
-    Input, Kept, Left, Outcome, Phase, Place, Standing, StepState, Timer, Verdict,
+    Approved, Artifact, Attempt, Cached, Effect, Ended, Event, Exit, Fact, FixedFile, GatePoint,
+    Happening, Input, Kept, Left, Outcome, Phase, Place, Standing, StepState, Timer, Verdict,
 };
 use crate::model::{Class, Object, Plan};
 use crate::name::{Name, RunId};
@@ -109,6 +110,7 @@ impl Machine {
                 if !self.has_begun() {
                     self.begin(approved, fixed);
                     self.take_over(kept, left);
+                    self.gate_start();
                 }
             }
             Happening::Ended(ended) => self.ended(ended),
@@ -205,6 +207,7 @@ impl Machine {
             None => (ended.exit, ended.class),
         };
         let success = exit.is_success();
+        let gates = has_gates(&plan, Some(spot), GatePoint::Leave);
         let class = class_of(&exit, told);
         self.emit(Fact::AttemptEnded {
             attempt: ended.attempt.clone(),
@@ -216,19 +219,16 @@ impl Machine {
                 Object::new()
             },
             artifacts: if success { ended.artifacts } else { Vec::new() },
+            standing: ended.standing.filter(|_| success && gates),
         });
         if !success {
             return self.failed(spot, ended.attempt.attempt, &exit, class);
         }
         self.take_evidence(&ended.attempt, ended.seen);
-        if step.verify.is_empty() {
-            let standing = scope::unchecked_standing(ended.standing);
-            self.finish(spot, Final::good(standing));
-        } else if self.halting(spot) {
-            // Its own checks will not run: whatever a nested run says of itself is its word.
-            self.finish(spot, Final::good(Standing::Reported));
-        } else {
-            self.ask_checks(spot, ended.attempt);
+        if !gates {
+            self.confirm_work(spot, ended.attempt, ended.standing);
+        } else if !self.gate_no_more(spot, GatePoint::Leave) {
+            self.ask_gates(Some(spot), GatePoint::Leave);
         }
     }
 
@@ -318,10 +318,10 @@ impl Machine {
             place: place.clone(),
             found,
         });
-        if self.plan.step(spot.ix()).verify.is_empty() {
-            self.finish(spot, Final::good(Standing::Reported));
+        if has_gates(&self.plan, Some(spot), GatePoint::Leave) {
+            self.ask_gates(Some(spot), GatePoint::Leave);
         } else {
-            self.ask_checks(spot, attempt);
+            self.confirm_work(spot, attempt, None);
         }
     }
 

@@ -20,7 +20,8 @@ pub struct Gate {
     pub lane: Lane,
     /// Who answers.
     pub provider: Provider,
-    /// What it looks at, in the context; `None`: all of it.
+    /// What it looks at: in the context or, of a program, in what that printed. `None`: what its
+    /// trigger is about.
     pub extract: Option<JsonPath>,
     /// The name of the escalation that a block leads to; `None`: it stays blocked.
     pub on_block: Option<String>,
@@ -127,12 +128,14 @@ pub struct Range {
 pub struct GateScript {
     /// What is run.
     pub probe: Probe,
-    /// What must be found, if it is not the program that says what follows.
-    pub expect: Option<Expect>,
-    /// The rule about the value that it printed under the name that the rule is given.
-    pub then: Option<(String, Predicate)>,
+    /// What must be found; if it does not speak of the exit code, that must be 0.
+    pub expect: Expect,
+    /// The rule about what the gate extracts from what it printed.
+    pub then: Option<Predicate>,
     /// Variables that it may see besides those of every check.
     pub env: Vec<EnvVar>,
+    /// Where it runs, relative to the workspace: the folder of the gate's file; `None`: the root.
+    pub cwd: Option<String>,
     /// The longest it may take.
     pub timeout: Duration,
 }

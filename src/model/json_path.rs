@@ -48,6 +48,13 @@ impl JsonPath {
     }
 }
 
+/// Writes the path as the standard would.
+impl std::fmt::Display for JsonPath {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
 /// Why a path could take unbounded time to read or to follow.
 fn excess(text: &str) -> Option<&'static str> {
     if !text.starts_with('$') {

@@ -10,10 +10,14 @@
 //! - [`mistakes`]: diagnostics as text, JSON, SARIF and annotations.
 //! - [`draw`]: a plan as a picture.
 //! - [`attest`]: what a run proved, as a statement for others.
+//! - [`consent`]: everything that a plan will do, for somebody who decides whether it may.
+//! - [`diff`]: what changes in meaning between two versions of a plan.
 //!
 //! **Invariant:** nothing here opens a file, reads a clock or knows the command line.
 
 pub mod attest;
+pub mod consent;
+pub mod diff;
 pub mod draw;
 pub mod follow;
 mod forecast;

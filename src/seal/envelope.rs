@@ -34,7 +34,7 @@ pub enum NotSealed {
     #[error("this is no DSSE envelope")]
     NoEnvelope,
     /// The text in it is something else.
-    #[error("the envelope holds something else than an in-toto statement")]
+    #[error("the envelope holds something else than what was expected")]
     OtherType,
     /// No signature in it is by the key.
     #[error("no signature in the envelope is by this key")]
@@ -56,15 +56,18 @@ pub fn pae(payload_type: &str, payload: &[u8]) -> Vec<u8> {
 impl Envelope {
     /// Signs a text.
     pub fn seal(payload_type: &str, payload: &[u8], signer: &Signer) -> Self {
-        let signature = signer.sign(&pae(payload_type, payload));
         Self {
             payload: Base64::encode_string(payload),
             payload_type: payload_type.into(),
-            signatures: vec![Signature {
-                keyid: signer.public().id().to_string(),
-                sig: Base64::encode_string(&signature),
-            }],
+            signatures: vec![Signature::of(signer, &pae(payload_type, payload))],
         }
+    }
+
+    /// Signs the same text with one more key.
+    pub fn seal_too(&mut self, signer: &Signer) -> Result<(), NotSealed> {
+        let signed = pae(&self.payload_type, &self.unverified()?);
+        self.signatures.push(Signature::of(signer, &signed));
+        Ok(())
     }
 
     /// Reads an envelope.
@@ -77,17 +80,39 @@ impl Envelope {
         if self.payload_type != payload_type {
             return Err(NotSealed::OtherType);
         }
-        let payload = Base64::decode_vec(&self.payload).map_err(|_| NotSealed::NoEnvelope)?;
+        let payload = self.unverified()?;
         let signed = pae(payload_type, &payload);
-        let by_key = |signature: &Signature| {
-            let bytes = Base64::decode_vec(&signature.sig);
-            bytes.is_ok_and(|bytes| key.has_signed(&signed, &bytes))
-        };
+        let by_key = |signature: &Signature| signature.is_by(key, &signed);
         if self.signatures.iter().any(by_key) {
             Ok(payload)
         } else {
             Err(NotSealed::NotSigned)
         }
+    }
+
+    /// The text, whoever signed it. It proves nothing.
+    pub fn unverified(&self) -> Result<Vec<u8>, NotSealed> {
+        Base64::decode_vec(&self.payload).map_err(|_| NotSealed::NoEnvelope)
+    }
+
+    /// The bytes that every signature in it is of.
+    pub fn signed(&self) -> Result<Vec<u8>, NotSealed> {
+        Ok(pae(&self.payload_type, &self.unverified()?))
+    }
+}
+
+impl Signature {
+    fn of(signer: &Signer, signed: &[u8]) -> Self {
+        Self {
+            keyid: signer.public().id().to_string(),
+            sig: Base64::encode_string(&signer.sign(signed)),
+        }
+    }
+
+    /// Whether a key made it, of these bytes.
+    pub fn is_by(&self, key: &PublicKey, signed: &[u8]) -> bool {
+        let bytes = Base64::decode_vec(&self.sig);
+        bytes.is_ok_and(|bytes| key.has_signed(signed, &bytes))
     }
 }
 
@@ -105,6 +130,19 @@ mod tests {
         let bytes = pae("http://example.com/HelloWorld", b"hello world");
         let expected = "DSSEv1 29 http://example.com/HelloWorld 11 hello world";
         assert_eq!(bytes, expected.as_bytes());
+    }
+
+    #[test]
+    fn two_may_sign_the_same_text() {
+        let one = Signer::from_pem(KEY).unwrap();
+        let other = Signer::from_bytes(&[5; 32]);
+        let mut sealed = Envelope::seal("type", b"text", &one);
+        sealed.seal_too(&other).unwrap();
+        for signer in [one, other] {
+            assert_eq!(sealed.open("type", &signer.public()).unwrap(), b"text");
+        }
+        let third = Signer::from_bytes(&[6; 32]).public();
+        assert_eq!(sealed.open("type", &third), Err(NotSealed::NotSigned));
     }
 
     #[test]

@@ -1,15 +1,14 @@
-use std::fmt;
-
+use ed25519_dalek::VerifyingKey;
 use ed25519_dalek::pkcs8::spki::der::pem::LineEnding;
-use ed25519_dalek::pkcs8::{DecodePrivateKey as _, DecodePublicKey as _, EncodePublicKey as _};
-use ed25519_dalek::{Signer as _, SigningKey, VerifyingKey};
+use ed25519_dalek::pkcs8::{DecodePublicKey as _, EncodePublicKey as _};
 
+use super::hex::{hex, unhex};
 use crate::digest::Digest;
 
-/// A private key that signs. It is wiped from memory when it is dropped.
-pub struct Signer(SigningKey);
-
 /// A public key that tells whether its private key signed something.
+///
+/// **Invariant:** it is written in the one form that there is of it, and is not one of the eight
+/// under which anybody can sign.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PublicKey(VerifyingKey);
 
@@ -19,51 +18,51 @@ pub enum BadKey {
     /// It is encrypted.
     #[error("the private key is encrypted")]
     Encrypted,
+    /// The passphrase is another one, or the file is damaged.
+    #[error("the passphrase does not open the private key")]
+    Passphrase,
     /// It is no private key, or of another kind.
     #[error("this is no Ed25519 private key in PEM form (PKCS #8)")]
     Private,
     /// It is no public key, or of another kind.
     #[error("this is no Ed25519 public key in PEM form")]
     Public,
+    /// It is not the 64 digits that a public key is.
+    #[error("a public key is 64 hexadecimal digits")]
+    Digits,
+    /// The digits are no point of the curve, or not in the one form that it has.
+    #[error("these digits are no Ed25519 public key")]
+    NoPoint,
     /// Anything could be said to be signed by it.
     #[error("this public key is weak: it proves nothing")]
     Weak,
 }
 
-impl Signer {
-    /// Reads an unencrypted private key, as `openssl genpkey -algorithm ed25519` writes it.
-    pub fn from_pem(pem: &str) -> Result<Self, BadKey> {
-        if pem.contains("ENCRYPTED") {
-            return Err(BadKey::Encrypted);
-        }
-        let key = SigningKey::from_pkcs8_pem(pem.trim()).map_err(|_| BadKey::Private)?;
-        Ok(Self(key))
-    }
-
-    /// The signature of some bytes.
-    pub fn sign(&self, bytes: &[u8]) -> [u8; 64] {
-        self.0.sign(bytes).to_bytes()
-    }
-
-    /// The key that others check with.
-    pub fn public(&self) -> PublicKey {
-        PublicKey(self.0.verifying_key())
-    }
-}
-
-/// Whose key it is, and nothing of the key.
-impl fmt::Debug for Signer {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Signer({})", self.public().id())
-    }
-}
-
 impl PublicKey {
+    pub(super) fn of(key: VerifyingKey) -> Self {
+        Self(key)
+    }
+
     /// Reads a public key, as `openssl pkey -pubout` writes it.
     pub fn from_pem(pem: &str) -> Result<Self, BadKey> {
         let key = VerifyingKey::from_public_key_pem(pem.trim()).map_err(|_| BadKey::Public)?;
+        Self::sound(key)
+    }
+
+    /// Reads the 32 bytes of a public key, written as 64 hexadecimal digits.
+    pub fn from_hex(text: &str) -> Result<Self, BadKey> {
+        let bytes = unhex(text).and_then(|bytes| <[u8; 32]>::try_from(bytes).ok());
+        let key = VerifyingKey::from_bytes(&bytes.ok_or(BadKey::Digits)?);
+        Self::sound(key.map_err(|_| BadKey::NoPoint)?)
+    }
+
+    fn sound(key: VerifyingKey) -> Result<Self, BadKey> {
         if key.is_weak() {
             return Err(BadKey::Weak);
+        }
+        // A point that is written otherwise would have another id.
+        if key.to_edwards().compress().as_bytes() != key.as_bytes() {
+            return Err(BadKey::NoPoint);
         }
         Ok(Self(key))
     }
@@ -74,7 +73,8 @@ impl PublicKey {
         Digest::of(der.as_ref().map_or(&[], |der| der.as_bytes()))
     }
 
-    /// Whether its private key signed these bytes. Strict: of a signature there is one form only.
+    /// Whether its private key signed these bytes. Strict: of a signature there is one form only,
+    /// and no part of it is a point of small order.
     pub fn has_signed(&self, bytes: &[u8], signature: &[u8]) -> bool {
         let signature = ed25519_dalek::Signature::from_slice(signature);
         signature.is_ok_and(|signature| self.0.verify_strict(bytes, &signature).is_ok())
@@ -84,11 +84,17 @@ impl PublicKey {
     pub fn pem(&self) -> String {
         self.0.to_public_key_pem(LineEnding::LF).unwrap_or_default()
     }
+
+    /// Its 32 bytes as 64 hexadecimal digits.
+    pub fn hex(&self) -> String {
+        hex(self.0.as_bytes())
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{BadKey, PublicKey, Signer};
+    use super::{BadKey, PublicKey};
+    use crate::seal::Signer;
 
     /// The first test vector of RFC 8032, section 7.1.
     const SEED: &str = "-----BEGIN PRIVATE KEY-----\n\
@@ -112,6 +118,9 @@ mod tests {
         assert_eq!(again, public);
         assert_eq!(again.id().to_string().len(), 64);
         assert!(!format!("{signer:?}").contains("9d61"));
+        let hex = "d75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a";
+        assert_eq!(public.hex(), hex);
+        assert_eq!(PublicKey::from_hex(hex), Ok(public));
     }
 
     #[test]
@@ -126,6 +135,20 @@ mod tests {
             MCowBQYDK2VwAyEAAQAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=\n\
             -----END PUBLIC KEY-----";
         assert_eq!(PublicKey::from_pem(weak).err(), Some(BadKey::Weak));
+        let ones = "f".repeat(62);
+        for (hex, bad) in [
+            ("", BadKey::Digits),
+            (&"g".repeat(64), BadKey::Digits),
+            (&"0".repeat(62), BadKey::Digits),
+            (&"0".repeat(64), BadKey::Weak),
+            // No point has this height.
+            (&format!("02{}", "0".repeat(62)), BadKey::NoPoint),
+            // Three, written as itself and the prime.
+            (&format!("f0{}7f", &ones[..60]), BadKey::NoPoint),
+        ] {
+            assert_eq!(PublicKey::from_hex(hex).err(), Some(bad), "{hex}");
+        }
+        assert!(PublicKey::from_hex(&format!("03{}", "0".repeat(62))).is_ok());
     }
 
     #[test]

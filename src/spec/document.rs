@@ -1,4 +1,4 @@
-use super::ast::{Dag, Plan};
+use super::ast::{Dag, Gate, Plan};
 use super::decode::{Decode, Decoder, Mistakes};
 use super::yaml::{Node, Yaml};
 use super::{body, front_matter, markdown, yaml};
@@ -6,10 +6,22 @@ use crate::diag::{Code, Diagnostic, nearest};
 use crate::source::{Source, Span};
 
 /// The kinds of spec files that this version cannot use yet.
-const LATER: [&str; 3] = ["goal", "gate", "skill"];
+const LATER: [&str; 2] = ["goal", "skill"];
+
+/// The kinds of spec files that there are.
+const KINDS: [&str; 3] = ["plan", "dag", "gate"];
+
+/// What a spec file declares.
+#[derive(Debug)]
+pub(super) enum Spec {
+    /// A plan, or a dag as a plan.
+    Plan(Box<Plan>),
+    /// A gate.
+    Gate(Box<Gate>),
+}
 
 /// Reads one spec file: what it declares, as far as it can be read, and all that is wrong.
-pub(super) fn read(source: &Source) -> (Option<Plan>, Vec<Diagnostic>) {
+pub(super) fn read(source: &Source) -> (Option<Spec>, Vec<Diagnostic>) {
     let text = source.text();
     let parts = match front_matter::split(text) {
         Ok(parts) => parts,
@@ -18,20 +30,19 @@ pub(super) fn read(source: &Source) -> (Option<Plan>, Vec<Diagnostic>) {
     let mut mistakes = Mistakes::default();
     let tree = yaml::read(text, parts.yaml, &mut mistakes);
     let mut decoder = Decoder::new(text, mistakes);
-    let plan = tree.and_then(|tree| declare(&tree, source.path(), &mut decoder));
-    let plan = plan.map(|mut plan| {
-        body::attach(
-            &mut plan,
-            markdown::sections(text, parts.body),
-            &mut decoder,
-        );
-        plan
-    });
-    (plan, decoder.into_mistakes().into_diagnostics())
+    let mut spec = tree.and_then(|tree| declare(&tree, source.path(), &mut decoder));
+    match &mut spec {
+        Some(Spec::Plan(plan)) => {
+            body::attach(plan, markdown::sections(text, parts.body), &mut decoder);
+        }
+        Some(Spec::Gate(gate)) => gate.attach(decoder.written(parts.body), &mut decoder),
+        None => {}
+    }
+    (spec, decoder.into_mistakes().into_diagnostics())
 }
 
 /// Decodes the front matter as what its `kind` says it is.
-fn declare(tree: &Node<'_>, path: &str, decoder: &mut Decoder<'_>) -> Option<Plan> {
+fn declare(tree: &Node<'_>, path: &str, decoder: &mut Decoder<'_>) -> Option<Spec> {
     if !matches!(tree.value, Yaml::Map(_)) {
         decoder.wrong_type(tree, "front matter that is a mapping");
         return None;
@@ -40,16 +51,20 @@ fn declare(tree: &Node<'_>, path: &str, decoder: &mut Decoder<'_>) -> Option<Pla
         decoder.note(no_kind(path, tree.head()));
         return None;
     };
+    let plan = |plan| Spec::Plan(Box::new(plan));
     match &kind.value.value {
-        Yaml::Text(kind) if kind == "plan" => Plan::decode(tree, decoder),
-        Yaml::Text(kind) if kind == "dag" => Dag::decode(tree, decoder).map(Plan::from),
+        Yaml::Text(kind) if kind == "plan" => Plan::decode(tree, decoder).map(plan),
+        Yaml::Text(kind) if kind == "dag" => Dag::decode(tree, decoder).map(Plan::from).map(plan),
+        Yaml::Text(kind) if kind == "gate" => {
+            Gate::decode(tree, decoder).map(|gate| Spec::Gate(Box::new(gate)))
+        }
         Yaml::Text(word) => {
             let span = decoder.content(&kind.value);
             decoder.note(other_kind(word, span));
             None
         }
         _ => {
-            decoder.wrong_type(&kind.value, "`plan` or `dag`");
+            decoder.wrong_type(&kind.value, "`plan`, `dag` or `gate`");
             None
         }
     }
@@ -62,7 +77,7 @@ fn no_kind(path: &str, at: Span) -> Diagnostic {
         return Diagnostic::new(Code::KindNotBuilt, at, message);
     }
     Diagnostic::new(Code::KeyMissing, at, "the file does not say its `kind`")
-        .help("write `kind: plan` or `kind: dag`")
+        .help("write `kind: plan`, `kind: dag` or `kind: gate`")
 }
 
 fn other_kind(word: &str, at: Span) -> Diagnostic {
@@ -71,8 +86,8 @@ fn other_kind(word: &str, at: Span) -> Diagnostic {
         return Diagnostic::new(Code::KindNotBuilt, at, message);
     }
     let mistake = Diagnostic::new(Code::KindUnknown, at, format!("there is no kind `{word}`"));
-    match nearest(word, ["plan", "dag"].into_iter().chain(LATER)) {
+    match nearest(word, KINDS.into_iter().chain(LATER)) {
         Some(near) => mistake.meant(Some(near)),
-        None => mistake.help("a file is a `plan` or a `dag`"),
+        None => mistake.help("a file is a `plan`, a `dag` or a `gate`"),
     }
 }

@@ -13,6 +13,9 @@ pub trait Files {
 
     /// Whether links lead a path out of the workspace.
     fn leads_out(&self, path: &str) -> bool;
+
+    /// The names of the files of a folder, in order; none if it cannot be looked at.
+    fn names(&self, folder: &str) -> Vec<String>;
 }
 
 /// Why a file cannot be read.
@@ -79,6 +82,14 @@ impl Files for Disk {
             _ => false,
         }
     }
+
+    fn names(&self, folder: &str) -> Vec<String> {
+        let entries = fs::read_dir(self.root.join(folder)).into_iter().flatten();
+        let name = |entry: fs::DirEntry| entry.file_name().into_string().ok();
+        let mut names: Vec<String> = entries.flatten().filter_map(name).collect();
+        names.sort();
+        names
+    }
 }
 
 impl Files for Memory {
@@ -89,6 +100,17 @@ impl Files for Memory {
 
     fn leads_out(&self, _: &str) -> bool {
         false
+    }
+
+    fn names(&self, folder: &str) -> Vec<String> {
+        let below = |path: &String| {
+            path.strip_prefix(folder)?
+                .strip_prefix('/')
+                .map(str::to_owned)
+        };
+        let mut names: Vec<String> = self.0.keys().filter_map(below).collect();
+        names.retain(|name| !name.contains('/'));
+        names
     }
 }
 

@@ -1,9 +1,12 @@
 use std::collections::BTreeMap;
 
-use super::ast::Plan;
+use super::ast::{Escalation, Gate, GateRef, Plan};
+use super::document::Spec;
 use super::files::{Files, Unreadable};
+use super::loaded::{GATES, gate_path};
 use super::{Loaded, document};
-use crate::diag::{Code, Diagnostic};
+use crate::diag::{Code, Diagnostic, nearest};
+use crate::name::GateId;
 use crate::source::{Source, Span, Spanned};
 
 /// How many files one load may read, and how deep they may use each other.
@@ -14,6 +17,11 @@ pub const MAX_USES: usize = 32;
 /// Loads a spec file and all that it uses. Each file is read once. The path, and all paths in the
 /// result, are relative to the workspace.
 pub fn load(files: &dyn Files, path: &str) -> Loaded {
+    load_with(files, path, &[])
+}
+
+/// Loads a spec file and all that it uses, and the gates of the workspace with it.
+pub fn load_with(files: &dyn Files, path: &str, system: &[GateId]) -> Loaded {
     let mut loader = Loader {
         files,
         loaded: Loaded::default(),
@@ -21,7 +29,10 @@ pub fn load(files: &dyn Files, path: &str) -> Loaded {
     };
     let path = super::path::join("", path).unwrap_or_else(|| path.to_owned());
     match loader.read(&path) {
-        Ok(root) => loader.follow(root),
+        Ok(root) => {
+            loader.system(system);
+            loader.follow(root);
+        }
         Err(refusal) => loader.refuse_root(&path, &refusal),
     }
     loader.loaded.sort();
@@ -39,6 +50,8 @@ struct Loader<'f> {
 struct Refusal {
     code: Code,
     message: String,
+    /// Whether there is no such file.
+    missing: bool,
 }
 
 impl From<Unreadable> for Refusal {
@@ -47,8 +60,11 @@ impl From<Unreadable> for Refusal {
             Unreadable::TooLarge => Code::FileTooLarge,
             _ => Code::FileUnreadable,
         };
-        let message = error.to_string();
-        Self { code, message }
+        Self {
+            code,
+            message: error.to_string(),
+            missing: matches!(error, Unreadable::Missing),
+        }
     }
 }
 
@@ -58,11 +74,17 @@ impl Loader<'_> {
         let text = text(self.files.read(path)?)?;
         let index = self.loaded.sources.len();
         let source = Source::new(path, text);
-        let (plan, mistakes) = document::read(&source);
+        let (spec, mistakes) = document::read(&source);
         let mistakes = mistakes.into_iter().map(|mistake| (index, mistake));
         self.loaded.diagnostics.extend(mistakes);
         self.loaded.sources.push(source);
+        let (plan, gate) = match spec {
+            Some(Spec::Plan(plan)) => (Some(*plan), None),
+            Some(Spec::Gate(gate)) => (None, Some(*gate)),
+            None => (None, None),
+        };
         self.loaded.plans.push(plan);
+        self.loaded.gates.extend(gate.map(|gate| (index, gate)));
         self.loaded.index.insert(path.to_owned(), index);
         Ok(index)
     }
@@ -77,7 +99,12 @@ impl Loader<'_> {
     /// Loads what a file uses, and what that uses.
     fn follow(&mut self, file: usize) {
         self.open.push(file);
-        for used in uses(self.loaded.plans.get(file)) {
+        for named in names(self.loaded.plans.get(file)) {
+            if let Err(mistake) = self.load_gate(&named) {
+                self.loaded.diagnostics.push((file, *mistake));
+            }
+        }
+        for used in uses(self.loaded.plans.get(file), self.loaded.gates.get(&file)) {
             if let Err(mistake) = self.load_used(file, &used) {
                 self.loaded.diagnostics.push((file, *mistake));
             }
@@ -110,8 +137,58 @@ impl Loader<'_> {
         }
         let read = self.read(&path);
         let next = read.map_err(|refusal| refuse(&refusal.message))?;
+        if self.loaded.gates.contains_key(&next) {
+            return Err(refuse("it is a gate, not a plan"));
+        }
         self.follow(next);
         Ok(())
+    }
+
+    /// Loads the gates of the workspace. One that cannot be loaded is a mistake of the root: it
+    /// must not run without.
+    fn system(&mut self, gates: &[GateId]) {
+        for id in gates {
+            match self.load_gate(&Spanned::new(id.clone(), Span::default())) {
+                Ok(file) => self.loaded.system.push(file),
+                Err(mistake) => {
+                    let message = format!("a gate of the workspace: {}", mistake.message);
+                    let mistake = Diagnostic {
+                        message,
+                        ..*mistake
+                    };
+                    self.loaded.diagnostics.push((0, mistake));
+                }
+            }
+        }
+    }
+
+    /// Loads the file of a gate, and the plans that its escalations start; gives its index.
+    fn load_gate(&mut self, named: &Spanned<GateId>) -> Result<usize, Box<Diagnostic>> {
+        let path = gate_path(&named.value);
+        let refuse = |why: &str| {
+            let message = format!("the gate `{}` cannot be loaded: {why}", named.value);
+            Box::new(Diagnostic::new(Code::UnknownGate, named.span, message))
+        };
+        if let Some(known) = self.loaded.index.get(&path) {
+            return Ok(*known);
+        }
+        if self.loaded.sources.len() >= MAX_FILES {
+            return Err(refuse(&format!("more than {MAX_FILES} files are used")));
+        }
+        if self.files.leads_out(&path) {
+            return Err(refuse("a link leads it out of the workspace"));
+        }
+        match self.read(&path) {
+            Ok(file) => {
+                if self.loaded.plans.get(file).is_some_and(Option::is_some) {
+                    return Err(refuse(&format!("{path} is a plan, not a gate")));
+                }
+                self.follow(file);
+                Ok(file)
+            }
+            Err(refusal) if refusal.missing => Err(Box::new(no_gate(named, self.files))),
+            Err(refusal) => Err(refuse(&format!("{path}: {}", refusal.message))),
+        }
     }
 
     /// The mistake of using a file that is still being read: it uses itself.
@@ -132,11 +209,49 @@ impl Loader<'_> {
     }
 }
 
-/// The paths that a plan's steps use, each once, where it is written first.
-fn uses(plan: Option<&Option<Plan>>) -> Vec<Spanned<String>> {
+/// The mistake of naming a gate that is not there.
+pub fn no_gate(named: &Spanned<GateId>, files: &dyn Files) -> Diagnostic {
+    let id = &named.value;
+    let message = format!("there is no gate `{id}`");
+    let mistake = Diagnostic::new(Code::UnknownGate, named.span, message);
+    let names = files.names(GATES);
+    let gates = names.iter().filter_map(|name| name.strip_suffix(".md"));
+    match nearest(id.as_str(), gates) {
+        Some(near) => mistake.meant(Some(near)),
+        None => mistake.help(format!("a gate is a file: write {}", gate_path(id))),
+    }
+}
+
+/// The gates that a plan names, each once, where it is named first.
+fn names(plan: Option<&Option<Plan>>) -> Vec<Spanned<GateId>> {
+    let mut named: Vec<Spanned<GateId>> = Vec::new();
+    for gate in plan.into_iter().flatten().flat_map(Plan::all_gates) {
+        if let GateRef::Named(id) = gate
+            && named.iter().all(|known| known.value != id.value)
+        {
+            named.push(id.clone());
+        }
+    }
+    named
+}
+
+/// The paths that a plan's steps use, and those that the escalations of a plan or of a gate
+/// start, each once, where it is written first.
+fn uses(plan: Option<&Option<Plan>>, gate: Option<&Gate>) -> Vec<Spanned<String>> {
     let mut first = BTreeMap::new();
-    let steps = plan.into_iter().flatten().flat_map(Plan::all_steps);
-    for used in steps.filter_map(|step| step.uses.as_deref()) {
+    let plan = plan.and_then(Option::as_ref);
+    let steps = plan.into_iter().flat_map(Plan::all_steps);
+    let inline = plan.into_iter().flat_map(Plan::all_gates);
+    let inline = inline.filter_map(|gate| match gate {
+        GateRef::Inline(gate) => Some(&**gate),
+        GateRef::Named(_) => None,
+    });
+    let own = inline.chain(gate).flat_map(|gate| gate.escalation.iter());
+    let escalations = plan.into_iter().flat_map(|plan| plan.escalation.iter());
+    let started = escalations.chain(own);
+    let started = started.filter_map(|(_, escalation): &(_, Escalation)| escalation.plan.as_ref());
+    let used = steps.filter_map(|step| step.uses.as_deref());
+    for used in used.chain(started) {
         first.entry(used.value.clone()).or_insert(used.span);
     }
     let mut uses: Vec<_> = first
@@ -151,6 +266,7 @@ fn uses(plan: Option<&Option<Plan>>) -> Vec<Spanned<String>> {
 fn text(bytes: Vec<u8>) -> Result<String, Refusal> {
     let refuse = |at: usize| Refusal {
         code: Code::FileNotText,
+        missing: false,
         message: format!("the file is not UTF-8 text: byte {at} is none"),
     };
     if let Some(at) = bytes.iter().position(|byte| *byte == 0) {

@@ -1,8 +1,9 @@
 use std::collections::BTreeMap;
 
-use super::ast::{Plan, Step};
+use super::ast::{Gate, GateRef, Plan, Step};
 use super::path;
 use crate::diag::{Diagnostic, Severity};
+use crate::name::GateId;
 use crate::source::Source;
 
 /// A spec file and every file it uses, as far as they could be read.
@@ -11,8 +12,13 @@ pub struct Loaded {
     /// The files; the first is the one that was asked for. Their paths are relative to the
     /// workspace.
     pub sources: Vec<Source>,
-    /// What each file declares, by the index of its source; `None` if too little could be read.
+    /// The plan that each file declares, by the index of its source; `None` if it is a gate, or
+    /// too little could be read.
     pub plans: Vec<Option<Plan>>,
+    /// The gates among the files, by the index of their source.
+    pub gates: BTreeMap<usize, Gate>,
+    /// The gates of the workspace, by the index of their source, in order.
+    pub system: Vec<usize>,
     /// What is wrong, each with the index of its source.
     pub diagnostics: Vec<(usize, Diagnostic)>,
     pub(super) index: BTreeMap<String, usize>,
@@ -29,6 +35,24 @@ impl Loaded {
     pub fn used(&self, from: usize, step: &Step) -> Option<usize> {
         let path = self.resolve(from, step.uses.as_deref()?)?;
         self.index.get(&path).copied()
+    }
+
+    /// A gate that a plan names, or has in itself, with the index of the file that it is written
+    /// in; `None` if it could not be read. `from` is the file of the plan.
+    pub fn gate<'a>(&'a self, from: usize, named: &'a GateRef) -> Option<(usize, &'a Gate)> {
+        match named {
+            GateRef::Inline(gate) => Some((from, gate)),
+            GateRef::Named(id) => {
+                let file = *self.index.get(&gate_path(&id.value))?;
+                Some((file, self.gates.get(&file)?))
+            }
+        }
+    }
+
+    /// The gates of the workspace that could be read, each with the index of its file.
+    pub fn system_gates(&self) -> impl Iterator<Item = (usize, &Gate)> {
+        let gate = |file: &usize| Some((*file, self.gates.get(file)?));
+        self.system.iter().filter_map(gate)
     }
 
     /// Whether there are errors, so that nothing may run.
@@ -55,3 +79,11 @@ impl Loaded {
         path::join(self.sources.get(from)?.path(), used)
     }
 }
+
+/// The path of the file of a gate, relative to the workspace.
+pub fn gate_path(id: &GateId) -> String {
+    format!("{GATES}/{id}.md")
+}
+
+/// The folder of the workspace that gates are in.
+pub const GATES: &str = "gates";

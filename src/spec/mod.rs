@@ -24,8 +24,8 @@ mod schema;
 mod text_part;
 
 pub use files::{Disk, Files, MAX_FILE, Memory, Unreadable};
-pub use load::{MAX_FILES, MAX_USES, load};
-pub use loaded::Loaded;
-pub use lower::{Defaults, NotLowered, lower};
-pub use schema::{dag_schema, plan_schema, schema_of};
+pub use load::{MAX_FILES, MAX_USES, load, load_with, no_gate};
+pub use loaded::{GATES, Loaded, gate_path};
+pub use lower::{Defaults, NotLowered, lower, lower_gate};
+pub use schema::{dag_schema, gate_schema, plan_schema, schema_of};
 pub use text_part::part;

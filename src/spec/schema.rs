@@ -2,7 +2,7 @@ use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, SchemaGenerator};
 use serde_json::Value;
 
-use super::ast::{Dag, Plan};
+use super::ast::{Dag, Gate, Plan};
 
 /// The JSON Schema of a plan's front matter.
 pub fn plan_schema() -> Value {
@@ -12,6 +12,16 @@ pub fn plan_schema() -> Value {
 /// The JSON Schema of a dag's front matter.
 pub fn dag_schema() -> Value {
     schema_of::<Dag>("A dag of wf", "dag")
+}
+
+/// The JSON Schema of a gate's front matter.
+pub fn gate_schema() -> Value {
+    let mut schema = schema_of::<Gate>("A gate of wf", "gate");
+    // A gate inside of a plan does not say its kind; a file does.
+    if let Some(required) = schema.get_mut("required").and_then(Value::as_array_mut) {
+        required.insert(0, "kind".into());
+    }
+    schema
 }
 
 /// The JSON Schema (draft 2020-12) of a type, for the file `schemas/NAME.schema.json`.

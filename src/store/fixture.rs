@@ -93,6 +93,7 @@ pub(super) fn answered(attempt: Attempt, code: i32) -> Fact {
         class: (code != 0).then_some(Class::Logical),
         outputs: object(json!({"rows": code})),
         artifacts: vec![],
+        standing: None,
     }
 }
 
@@ -210,6 +211,7 @@ fn with_artifact(fact: Fact) -> Fact {
             digest: Digest::of(b"a,b"),
             size: 3,
         }],
+        standing: None,
     }
 }
 

@@ -104,14 +104,19 @@ fn commands_are_all_described() {
     let help = |args: &[&str]| sandbox.wf(args).exits(0).out;
     let all = help(&["--help"]);
     let mut list = format!("```text\n{}```\n", trimmed(&all));
-    for command in commands(&all) {
-        let text = trimmed(&help(&[&command, "--help"]));
+    let mut rest: Vec<String> = commands(&all).into_iter().rev().collect();
+    while let Some(command) = rest.pop() {
+        let mut words: Vec<&str> = command.split(' ').collect();
+        words.push("--help");
+        let text = trimmed(&help(&words));
         let own = text.split("\nGlobal options:").next().unwrap_or_default();
         let _ = write!(
             list,
             "\n### wf {command}\n\n```text\n{}\n```\n",
             own.trim_end()
         );
+        let below = commands(&text).into_iter().rev();
+        rest.extend(below.map(|name| format!("{command} {name}")));
     }
     check("docs/cli.md", "commands", &list);
 }

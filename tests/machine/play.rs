@@ -138,6 +138,7 @@ impl Play {
                     item_value: None,
                     reads: Object::new(),
                     correction: None,
+                    tool_args: None,
                 });
                 return more
                     .into_iter()

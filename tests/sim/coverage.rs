@@ -12,7 +12,7 @@ use super::faults::Fault;
 pub struct Coverage(BTreeMap<(&'static str, &'static str), u64>);
 
 /// Every kind of event.
-const FACTS: [&str; 20] = [
+const FACTS: [&str; 26] = [
     "run_started",
     "step_kept",
     "item_kept",
@@ -33,16 +33,22 @@ const FACTS: [&str; 20] = [
     "checks_fixed",
     "evidence_taken",
     "evidence_stale",
+    "gate_judged",
+    "gates_passed",
+    "escalated",
+    "approval_asked",
+    "approval_answered",
+    "run_blocked",
 ];
 
 /// Every kind of effect.
-const EFFECTS: [&str; 11] = [
+const EFFECTS: [&str; 14] = [
     "start", "check", "wake", "lock", "unlock", "lookup", "remember", "watch", "kill", "finish",
-    "confirm",
+    "confirm", "gate", "ask", "dismiss",
 ];
 
 /// Every kind of timer.
-const TIMERS: [&str; 4] = ["retry", "wait", "queue", "run"];
+const TIMERS: [&str; 5] = ["retry", "wait", "queue", "ask", "run"];
 
 /// Every way in which work ends.
 const EXITS: [&str; 7] = [
@@ -56,7 +62,7 @@ const EXITS: [&str; 7] = [
 ];
 
 /// Every kind of input.
-const INPUTS: [&str; 9] = [
+const INPUTS: [&str; 11] = [
     "begin",
     "ended",
     "judged",
@@ -66,6 +72,8 @@ const INPUTS: [&str; 9] = [
     "cancel",
     "stale",
     "confirmed",
+    "gated",
+    "answered",
 ];
 
 impl Coverage {

@@ -78,7 +78,14 @@ impl Fates {
 
     /// How people decide about something that they are asked.
     pub fn people(self, run: usize, ask: &Ask, now: i64) -> Dice {
-        self.dice(run, &format!("people asked for {} at {now}", ask.number))
+        let place = ask
+            .place
+            .as_ref()
+            .map_or("the run".into(), ToString::to_string);
+        self.dice(
+            run,
+            &format!("people asked for {place}, {:?}, at {now}", ask.point),
+        )
     }
 
     /// What the checks of a run rely on.

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use wf::digest::Digest;
-use wf::machine::{Attempt, Event, Fact, GatePoint, Phase, Place, Standing, StepState};
+use wf::machine::{Attempt, Decision, Event, Fact, GatePoint, Phase, Place, Standing, StepState};
 use wf::model::{Object, Plan, Step, Work};
 use wf::name::Name;
 use wf::time::Moment;
@@ -40,6 +40,10 @@ pub struct Ledger {
     pub finally_since: Option<Moment>,
     /// What people are asked and have not answered.
     pub asks: BTreeMap<u32, Option<Place>>,
+    /// When their time is over.
+    pub expires: BTreeMap<u32, Moment>,
+    /// The places about which people agreed.
+    pub agreed: BTreeSet<Place>,
     /// The points of the run, and of places, whose gates let pass.
     pub passed: BTreeSet<(Option<Place>, GatePoint)>,
     /// Whether a gate keeps the run from going on.
@@ -63,6 +67,8 @@ pub struct Book {
     pub due: Option<(u32, Moment)>,
     /// How many attempts were interrupted.
     pub interrupted: u32,
+    /// How often a gate wanted it done again.
+    pub sent_back: u32,
     /// The verdicts on the last attempt: passed, not passed.
     pub verdicts: (usize, usize),
     /// All attempts, those of the cache as 0, and what was ruled on them.
@@ -213,17 +219,31 @@ impl Ledger {
         match &event.fact {
             Fact::StepKept { step, .. } => self.at(&Place::of(step)).ended_at = Some(event.at),
             Fact::StepEnded { place, .. } => self.at(place).ended_at = Some(event.at),
-            Fact::AttemptStarted(attempt) => self.at(&attempt.place).since = Some(event.at),
+            Fact::AttemptStarted(attempt) => {
+                self.at(&attempt.place).since = Some(event.at);
+                let whole = (Some(attempt.place.clone()), GatePoint::Leave);
+                self.passed.remove(&whole);
+            }
             Fact::EvidenceTaken { attempt, files } => {
                 self.at(&attempt.place).evidence = files.first().map(|file| file.digest);
             }
             Fact::EvidenceStale(stale) => self.falls_back(&stale.place),
-            Fact::ApprovalAsked(ask) => drop(self.asks.insert(ask.number, ask.place.clone())),
-            Fact::ApprovalAnswered { number, .. } => drop(self.asks.remove(number)),
+            Fact::ApprovalAsked(ask) => {
+                self.asks.insert(ask.number, ask.place.clone());
+                self.expires.insert(ask.number, ask.expires);
+            }
+            Fact::ApprovalAnswered { number, given } => {
+                let place = self.asks.remove(number).flatten();
+                let yes = given.decision == Decision::Approved;
+                self.agreed.extend(place.filter(|_| yes));
+            }
             Fact::GatesPassed { place, point, .. } => {
                 self.passed.insert((place.clone(), *point));
             }
             Fact::RunBlocked { .. } => self.blocked = true,
+            Fact::Escalated {
+                place: Some(place), ..
+            } => self.at(place).sent_back += 1,
             _ => {}
         }
     }

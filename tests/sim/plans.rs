@@ -16,6 +16,7 @@ use wf::source::Span;
 use wf::time::Moment;
 
 use super::dice::Dice;
+use super::gates;
 
 /// The named locks that the runs of a world share.
 const LOCKS: [&str; 2] = ["left", "right"];
@@ -42,7 +43,7 @@ pub fn draw(dice: &mut Dice, most: usize, from: i64) -> Drawn {
         let mut step = Step::new(name(&id), Work::Exec(vec![Template::literal("true")]));
         step.depends_on = needs.get(at).cloned().unwrap_or_default();
         decorate(&mut step, dice);
-        work(&mut step, dice, from);
+        work(&mut step, dice, from, steady);
         condition(&mut step, &steps, dice, steady);
         // Whether an instant comes before the end of a timeout depends on when the wait begins.
         if steady && matches!(step.work, Work::Wait(Wait::Until(_))) {
@@ -61,6 +62,9 @@ pub fn draw(dice: &mut Dice, most: usize, from: i64) -> Drawn {
         on_failure,
         grace: Duration::ZERO,
     };
+    if dice.one_in(3) {
+        gates::of_steps(&mut steps, dice, steady);
+    }
     let outputs = plan_outputs(&steps, dice);
     let id = PlanId::parse("p").expect("a name");
     let limited = !steady && dice.one_in(4);
@@ -72,6 +76,12 @@ pub fn draw(dice: &mut Dice, most: usize, from: i64) -> Drawn {
         },
         outputs,
         timeout: limited.then(|| seconds(dice, 20)),
+        gates: if dice.one_in(6) {
+            gates::of_plan(dice, steady)
+        } else {
+            Vec::new()
+        },
+        escalations: gates::escalations(),
         ..Parts::new(id, steps, main, policy)
     };
     Drawn {
@@ -148,13 +158,14 @@ fn decorate(step: &mut Step, dice: &mut Dice) {
 }
 
 /// What a step does, and over what it is repeated.
-fn work(step: &mut Step, dice: &mut Dice, from: i64) {
+fn work(step: &mut Step, dice: &mut Dice, from: i64, steady: bool) {
     let later = Moment::from_millis(from + i64::from(dice.up_to(8000)));
     match dice.below(12) {
         0 => step.work = Work::Wait(Wait::For(seconds(dice, 6))),
         1 => step.work = Work::Wait(Wait::Until(later)),
         2 => step.work = Work::Wait(Wait::File(Template::literal("flag"))),
         3 => step.work = Work::Uses(Box::new(nested())),
+        6 => step.work = gates::approve(dice, steady),
         4 | 5 => {
             step.cache = Some(Cache {
                 inputs: Vec::new(),
@@ -163,7 +174,7 @@ fn work(step: &mut Step, dice: &mut Dice, from: i64) {
         }
         _ => {}
     }
-    if matches!(step.work, Work::Wait(_)) {
+    if matches!(step.work, Work::Wait(_) | Work::Approve(_)) {
         step.outputs.clear();
     }
     if dice.one_in(4) {

@@ -1,10 +1,10 @@
 //! The world: runs, their logs and engines, processes, locks, and a clock.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
 use serde_json::json;
-use wf::machine::{Attempt, Event, Happening, Input, Machine, Place, Turn};
+use wf::machine::{Attempt, Event, GatePoint, Happening, Input, Machine, Place, Turn};
 use wf::model::{Object, Plan};
 use wf::name::RunId;
 use wf::time::Moment;
@@ -64,6 +64,8 @@ pub struct World {
     pub runs: Vec<Run>,
     /// Who holds a lock: run, place, and the life of its engine.
     pub locks: BTreeMap<String, (usize, Place, u32)>,
+    /// The questions whose subject has changed while people were asked.
+    pub changed: BTreeSet<(usize, Option<Place>, Option<GatePoint>)>,
     pub coverage: Coverage,
     pub trace: Vec<String>,
 }
@@ -138,6 +140,7 @@ impl World {
             now: BEGIN,
             runs: Vec::new(),
             locks: BTreeMap::new(),
+            changed: BTreeSet::new(),
             coverage: Coverage::default(),
             trace: Vec::new(),
             dice,

@@ -1,7 +1,7 @@
 use super::{Notes, Scene};
 use super::{
-    axes, cache, cycles, defaults, depends, duplicates, http, literals, locks, names, never, order,
-    scripts, secrets, unused, upstream, uses,
+    axes, cache, cycles, defaults, depends, duplicates, gates, http, literals, locks, names, never,
+    order, scripts, secrets, unused, upstream, uses,
 };
 
 /// A rule looks at a file and notes what breaks it.
@@ -23,6 +23,7 @@ pub(in crate::check) const ALL: &[Rule] = &[
     unused::check,
     uses::check,
     http::check,
+    gates::check,
     locks::check,
     defaults::check,
     order::check,

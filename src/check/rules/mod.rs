@@ -9,6 +9,7 @@ mod cycles;
 mod defaults;
 mod depends;
 mod duplicates;
+mod gates;
 mod http;
 mod literals;
 mod locks;

@@ -68,6 +68,14 @@ fn texts<'a>(scene: &Scene<'a>) -> Vec<&'a str> {
         texts.extend(argv.map(|argument| argument.source()));
         texts.extend(step.env.iter().map(|(_, value)| value.source()));
     }
+    let named = scene.plan.all_gates();
+    let gates = named.filter_map(|named| scene.loaded.gate(scene.file, named));
+    for (_, gate) in gates.chain(scene.loaded.system_gates()) {
+        texts.extend(gate.run.iter().map(|script| script.value.as_str()));
+        let argv = gate.exec.iter().flat_map(|argv| &argv.value);
+        texts.extend(argv.map(Template::source));
+        texts.extend(gate.extract.iter().map(|path| path.value.0.as_str()));
+    }
     let checks = scene.steps.iter().flat_map(|step| &step.verify);
     for check in checks.chain(&scene.plan.verify) {
         texts.extend(check.run.iter().map(|script| script.value.as_str()));

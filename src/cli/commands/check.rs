@@ -3,6 +3,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 
 use crate::cli::collect::{Collected, collect};
+use crate::cli::workspace::APPROVERS;
 use crate::cli::{Exit, Failure, Ui, load, relative};
 use crate::diag::Severity;
 use crate::report::follow::Volume;
@@ -14,13 +15,13 @@ use crate::spec::Disk;
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
-  wf check                       everything in workflows/, and wf.yaml
+  wf check                       everything in workflows/, wf.yaml and approvers.yaml
   wf check plan.md ops/          a file, and the plans of a folder
   wf check --sarif > wf.sarif    for a code scanner
 
 Every mistake of every file is told at once. Exit code 3 if there are errors.")]
 pub struct CheckArgs {
-    /// Files and folders; by default, the workspace's workflows/ and wf.yaml
+    /// Files and folders; by default, the workspace's workflows/, wf.yaml and approvers.yaml
     #[arg(value_name = "PATH")]
     paths: Vec<PathBuf>,
     /// Write one JSON document
@@ -53,17 +54,19 @@ fn check_all(ui: &Ui, collected: &Collected) -> Vec<Checked> {
     for path in &collected.plans {
         let workspace = ui.workspace_of(path.parent().unwrap_or(path));
         let files = Disk::new(&workspace.root);
-        let loaded = load::checked(&files, &workspace.name(path));
+        let gates = load::system_gates(&files);
+        let loaded = load::checked(&files, &workspace.name(path), &gates);
         add(&mut all, load::by_file(ui, &workspace, &loaded));
     }
     for path in &collected.configs {
         let shown = relative(path, ui.env.cwd());
         let files = Disk::new(path.parent().unwrap_or(path));
-        let read = load::read_config(&files, &shown);
-        add(
-            &mut all,
-            read.map(|(_, checked)| checked).into_iter().collect(),
-        );
+        let checked = if path.file_name().is_some_and(|name| name == APPROVERS) {
+            load::read_approvers(&files, &shown).map(|(_, checked)| checked)
+        } else {
+            load::read_config(&files, &shown).map(|(_, checked)| checked)
+        };
+        add(&mut all, checked.into_iter().collect());
     }
     all.sort_by(|a, b| a.source.path().cmp(b.source.path()));
     all

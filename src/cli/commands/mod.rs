@@ -4,13 +4,16 @@
 //! went; only `start` turns that into an exit code and a message.
 
 pub mod attest;
+pub mod audit;
 pub mod backup;
 pub mod cancel;
 pub mod check;
 pub mod completions;
+pub mod diff;
 pub mod doctor;
 pub mod graph;
 pub mod init;
+pub mod key;
 pub mod logs;
 pub mod restore;
 pub mod resume;

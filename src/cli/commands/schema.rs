@@ -1,7 +1,8 @@
 use clap::{Args, ValueEnum};
 
+use crate::audit::Record;
 use crate::cli::{Exit, Failure, Ui};
-use crate::config::ConfigFile;
+use crate::config::{ApproversFile, ConfigFile};
 use crate::machine::Correction;
 use crate::report::attest::Statement;
 use crate::report::follow::EventLine;
@@ -24,8 +25,12 @@ pub enum What {
     Dag,
     /// wf.yaml
     Config,
+    /// approvers.yaml
+    Approvers,
     /// A line of `wf run --json`
     Event,
+    /// A line of `.wf/audit/log.jsonl`
+    Audit,
     /// What `wf attest` signs
     Attestation,
     /// What `WF_CORRECTION_FILE` holds
@@ -46,10 +51,15 @@ pub fn text(what: What) -> String {
         What::Config => {
             spec::schema_of::<ConfigFile>("The configuration of a wf workspace", "config")
         }
+        What::Approvers => spec::schema_of::<ApproversFile>(
+            "Who may approve what runs in a wf workspace",
+            "approvers",
+        ),
         What::Correction => spec::schema_of::<Correction>(
             "What an attempt is told about the one before",
             "correction",
         ),
+        What::Audit => spec::schema_of::<Record>("A record of the audit log of wf", "audit"),
         What::Event => spec::schema_of::<EventLine>("An event of a wf run", "event"),
         What::Attestation => spec::schema_of::<Statement>("What a wf run proved", "attestation"),
     };

@@ -2,14 +2,15 @@ use std::path::{Path, PathBuf};
 
 use super::places::TOOLS;
 use super::{Layer, Sandbox};
-use crate::exec::Host;
+use crate::exec::{Host, keyfile};
 use crate::model::{Check, Limits, Step};
 
 /// What all sandboxes of a session have in common.
 #[derive(Clone, Debug)]
 pub struct Around {
     root: PathBuf,
-    state: PathBuf,
+    /// The state, and the keys of whoever runs wf.
+    hidden: Vec<PathBuf>,
     home: Option<PathBuf>,
     /// Where programs are.
     tools: Vec<PathBuf>,
@@ -18,12 +19,14 @@ pub struct Around {
 
 impl Around {
     /// Sandboxes round the workspace `root` whose state is in `state`. `read` are paths as the
-    /// configuration writes them.
+    /// configuration writes them. Neither the state nor keys are ever shown.
     pub fn new(root: &Path, state: &Path, host: &Host, read: &[String]) -> Self {
         let home = host.get("HOME").map(PathBuf::from);
         Self {
             root: root.to_path_buf(),
-            state: state.to_path_buf(),
+            hidden: std::iter::once(state.to_path_buf())
+                .chain(keyfile::folders(host))
+                .collect(),
             tools: tools(host.get("PATH").map_or("", String::as_str), home.as_deref()),
             home,
             read: read.to_vec(),
@@ -54,7 +57,7 @@ impl Around {
             root: self.root.clone(),
             layer,
             read: self.tools.iter().cloned().chain(asked).collect(),
-            hidden: vec![self.state.clone()],
+            hidden: self.hidden.clone(),
             home: self.home.clone(),
             network,
             programs: None,
@@ -140,7 +143,10 @@ mod tests {
             );
         }
         assert!(sandbox.read.iter().all(|read| read.is_absolute()));
-        assert_eq!(sandbox.hidden, [Path::new("/w/.wf")]);
+        assert_eq!(
+            sandbox.hidden,
+            ["/w/.wf", "/home/ada/.config/wf/keys"].map(Path::new)
+        );
         assert_eq!((sandbox.layer, sandbox.network), (Layer::Scratch, false));
     }
 

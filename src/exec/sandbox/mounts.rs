@@ -190,7 +190,8 @@ impl<'a> View<'a> {
         for path in &self.sandbox.hidden {
             let place = self.canonical(path).unwrap_or_else(|| path.clone());
             if new(&place).is_dir() {
-                tmpfs(&new(&place), "mode=755,size=1m").map_err(said("hide the state"))?;
+                tmpfs(&new(&place), "mode=755,size=1m")
+                    .map_err(said("hide the state and the keys"))?;
             }
         }
         for path in EMPTY_FILES {
@@ -219,7 +220,8 @@ impl<'a> View<'a> {
         for path in &self.sandbox.hidden {
             let place = self.canonical(path).unwrap_or_else(|| path.clone());
             if new(&place).is_dir() {
-                remount(&new(&place), Access::Read, false).map_err(said("hide the state"))?;
+                remount(&new(&place), Access::Read, false)
+                    .map_err(said("hide the state and the keys"))?;
             }
         }
         Ok(())

@@ -1,4 +1,7 @@
-use super::{Check, DagKind, Param, Plan, PlanKind, PlanOutput, Policy, Retry, Secret, Step};
+use super::{
+    Check, DagKind, Escalation, GateRef, Param, Plan, PlanKind, PlanOutput, Policy, Retry, Secret,
+    Step,
+};
 use crate::expr::{Expr, Template};
 use crate::model::OnFailure;
 use crate::name::{EnvName, Name, PlanId};
@@ -32,6 +35,11 @@ record! {
         default verify: Vec<Check>,
         /// Values for a plan that uses this one.
         default outputs: Entries<Name, Spanned<PlanOutput>>,
+        /// Rules at trigger points, for the run and for every node: names of files in `gates/`,
+        /// or gates.
+        default gates: Vec<GateRef>,
+        /// What the blocks of gates lead to, by name.
+        default escalation: Entries<Name, Escalation>,
     }
 }
 
@@ -95,6 +103,8 @@ impl From<Dag> for Plan {
             finally: Vec::new(),
             verify: dag.verify,
             outputs: dag.outputs,
+            gates: dag.gates,
+            escalation: dag.escalation,
             layers: dag.execution_order,
             briefing: String::new(),
         }

@@ -2,18 +2,23 @@
 //!
 //! One file for each thing. Each mapping is declared once, by `record!`.
 
+mod approve;
 mod cache;
 mod check;
 mod classify;
 mod dag;
+mod escalation;
 mod expect;
+mod gate;
 mod http;
 mod matrix;
+mod needs;
 mod param;
 mod plan;
 mod policy;
 mod repeat;
 mod retry;
+mod rule;
 mod sandbox;
 mod secret;
 mod shell;
@@ -21,18 +26,26 @@ mod sound;
 mod step;
 mod wait;
 
+pub use approve::Approve;
 pub use cache::Cache;
 pub use check::Check;
 pub use classify::{Blame, ClassRule};
 pub use dag::{Dag, DagPolicy, Node};
+pub use escalation::Escalation;
 pub use expect::{Expect, JsonExpect};
+pub use gate::{Gate, GateKind, GateRef, ProviderWord, Setting};
 pub use http::{Http, HttpExpect, Method};
 pub use matrix::{MAX_COMBINATIONS, Matrix};
+pub use needs::Needs;
 pub use param::{Param, PlanOutput};
 pub use plan::{DagKind, Plan, PlanKind};
 pub use policy::Policy;
 pub use repeat::ForEach;
 pub use retry::Retry;
+pub use rule::{
+    CheckWord, FileValid, GuardrailConfig, JsonPathRule, LlmConfig, NumericRange, RangeOf,
+    RegexRule, Rule, StringMatch,
+};
 pub use sandbox::{Allow, CheckAllow, Limits};
 pub use secret::{Secret, SecretFrom};
 pub use shell::{Shell, ShellWord};

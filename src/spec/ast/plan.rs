@@ -1,4 +1,4 @@
-use super::{Check, Param, PlanOutput, Policy, Secret, Step, sound};
+use super::{Check, Escalation, GateRef, Param, PlanOutput, Policy, Secret, Step, sound};
 use crate::diag::{Code, Diagnostic};
 use crate::expr::Template;
 use crate::name::{EnvName, Name, PlanId};
@@ -34,8 +34,13 @@ record! {
         default verify: Vec<Check>,
         /// Values for a plan that uses this one.
         default outputs: Entries<Name, Spanned<PlanOutput>>,
+        /// Rules at trigger points, for the run and for every step: names of files in `gates/`,
+        /// or gates.
+        default gates: Vec<GateRef>,
+        /// What the blocks of gates lead to, by name.
+        default escalation: Entries<Name, Escalation>,
     }
-    later { "budget", "skills", "replan", "on_stuck", "gates" }
+    later { "budget", "skills", "replan", "on_stuck" }
     aside {
         /// The order of steps that the author of a dag expects, layer by layer.
         layers: Option<Spanned<Vec<Vec<Spanned<Name>>>>>,
@@ -86,6 +91,12 @@ impl Plan {
     /// The main steps.
     pub fn steps(&self) -> &[Step] {
         self.steps.as_deref().unwrap_or_default()
+    }
+
+    /// All gates: the plan's own, then those of each step.
+    pub fn all_gates(&self) -> impl Iterator<Item = &GateRef> {
+        let steps = self.all_steps().flat_map(|step| &step.gates);
+        self.gates.iter().chain(steps)
     }
 
     /// All steps: the main steps, then the `finally` steps.

@@ -1,6 +1,6 @@
 use super::{Decode, Decoder};
 use crate::diag::{Code, Diagnostic};
-use crate::name::{BadName, EnvName, Name, PlanId};
+use crate::name::{BadName, EnvName, GateId, Name, PlanId};
 use crate::source::Span;
 use crate::spec::yaml::{Node, Yaml};
 
@@ -57,5 +57,6 @@ macro_rules! names {
 names! {
     Name, "_";
     PlanId, "-";
+    GateId, "-";
     EnvName, "_";
 }

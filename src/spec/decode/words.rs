@@ -38,7 +38,18 @@ pub fn word<T: Clone>(
 }
 
 /// Lets a type without fields be written as one of some words: its `Decode` and its JSON Schema.
+/// With `known`, the type has a JSON Schema already, of the same words.
 macro_rules! words {
+    (known $type:ty { $($word:literal => $value:expr),* $(,)? }) => {
+        impl $crate::spec::decode::Decode for $type {
+            fn decode(
+                node: &$crate::spec::yaml::Node<'_>,
+                decoder: &mut $crate::spec::decode::Decoder<'_>,
+            ) -> Option<Self> {
+                $crate::spec::decode::word(node, &[$(($word, $value)),*], &[], decoder)
+            }
+        }
+    };
     ($type:ty { $($word:literal => $value:expr),* $(,)? } $(later { $($later:literal),* })?) => {
         impl $crate::spec::decode::Decode for $type {
             fn decode(

@@ -71,7 +71,7 @@ pub(super) fn rules(rules: &[ast::ClassRule]) -> Vec<ClassRule> {
     rules.iter().map(rule).collect()
 }
 
-fn expect(expect: &ast::Expect) -> Expect {
+pub(super) fn expect(expect: &ast::Expect) -> Expect {
     Expect {
         exit_code: expect.exit_code,
         equals: expect.equals.clone(),
@@ -94,7 +94,7 @@ fn expect(expect: &ast::Expect) -> Expect {
     }
 }
 
-fn json(expect: &ast::JsonExpect) -> JsonExpect {
+pub(super) fn json(expect: &ast::JsonExpect) -> JsonExpect {
     JsonExpect {
         path: expect.path.value.0.clone(),
         equals: expect.equals.clone(),

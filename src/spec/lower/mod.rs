@@ -5,10 +5,12 @@
 //! **Invariant:** lowering costs what the declarations are long, and each file is lowered once.
 
 mod check;
+mod gate;
 mod matrix;
 mod plan;
 mod step;
 #[cfg(test)]
 mod tests;
 
+pub use gate::lower_gate;
 pub use plan::{Defaults, NotLowered, lower};

@@ -1,6 +1,7 @@
 use std::sync::Arc;
 
 use super::check::{checks, env};
+use super::gate;
 use super::step::{Siblings, step};
 use crate::model::{
     BadPlan, OnFailure, Param, Parts, Plan, PlanOutput, Policy, Retry, Secret, SecretSource, Step,
@@ -54,7 +55,7 @@ pub fn lower(loaded: &Loaded, defaults: &Defaults) -> Result<Arc<Plan>, NotLower
 }
 
 pub(super) struct Lowering<'l> {
-    loaded: &'l Loaded,
+    pub(super) loaded: &'l Loaded,
     pub(super) defaults: &'l Defaults,
     done: Vec<Option<Arc<Plan>>>,
 }
@@ -106,8 +107,8 @@ impl Lowering<'_> {
             main: plan.steps().len(),
             verify: checks(&plan.verify),
             outputs: outputs(plan),
-            gates: Vec::new(),
-            escalations: Vec::new(),
+            gates: gate::of_plan(self.loaded, file, &plan.gates)?,
+            escalations: gate::escalations(self.loaded, file, &plan.escalation),
             briefing: briefing(plan),
         })
     }

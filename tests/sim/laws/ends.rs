@@ -120,6 +120,15 @@ pub fn finally(look: &Look<'_>) -> Result<(), String> {
             .map_or(0, wf::model::StepIx::at)
     };
     match &event.fact {
+        // The gates of a run come first.
+        Fact::PhaseEntered {
+            phase: Phase::Gates,
+        } => ensure(known.places.values().all(|book| book.attempts == 0), || {
+            "gates come late".into()
+        }),
+        Fact::PhaseEntered {
+            phase: Phase::Steps,
+        } => ensure(known.phase == Phase::Gates, || "steps begin twice".into()),
         Fact::PhaseEntered { phase } => {
             let left = (0..main).find(|at| !ended(*at));
             ensure(left.is_none() && *phase > known.phase, || {
@@ -130,7 +139,7 @@ pub fn finally(look: &Look<'_>) -> Result<(), String> {
             })
         }
         Fact::StepEnded { place, state, .. } if is_finally(plan, place) => {
-            let insisted = known.cancelled == Some(true);
+            let insisted = known.cancelled == Some(true) || known.phase == Phase::Gates;
             ensure(*state != StepState::Cancelled || insisted, || {
                 format!("{place} is cancelled")
             })
@@ -198,6 +207,7 @@ pub fn outcome(look: &Look<'_>) -> Result<(), String> {
         format!("{failed:?} is named, {:?} failed", known.failed)
     })?;
     let bad = known.failed.is_some() || known.timed_out || known.judged == Some(false);
+    let bad = bad || known.blocked;
     let right = match outcome {
         Outcome::Cancelled => known.cancelled.is_some(),
         _ if known.cancelled.is_some() => false,

@@ -1,6 +1,7 @@
 //! The invariants, by name. `docs/guarantees.md` lists them for people; a test compares the two.
 
 mod ends;
+mod gates;
 mod places;
 mod proof;
 mod record;
@@ -106,6 +107,16 @@ pub const LAWS: &[Law] = &[
         name: "corrected",
         says: "Every attempt but the first is told which criteria the one before failed, and how far all before it were from done, exactly as it is recorded.",
         holds: proof::corrected,
+    },
+    Law {
+        name: "gated",
+        says: "Nothing begins, is judged or succeeds before the gates that are asked first have let it, and no run succeeds past its own.",
+        holds: gates::gated,
+    },
+    Law {
+        name: "decided",
+        says: "People are asked once for each question, are heard only while it is open, until its time is over; what needs their yes goes on with that alone.",
+        holds: gates::decided,
     },
     Law {
         name: "skipped",

@@ -89,7 +89,7 @@ pub fn attempts(look: &Look<'_>) -> Result<(), String> {
             })?;
             let step = step_of(look.plan(), &attempt.place);
             let repeats = if step.idempotent { book.interrupted } else { 0 };
-            let most = 1 + step.retry.max + repeats;
+            let most = 1 + step.retry.max + repeats + book.sent_back;
             let granted = attempt.attempt == 1 || book.due.is_some();
             ensure(attempt.attempt <= most && granted, || {
                 format!("{attempt} was not granted")
@@ -123,9 +123,11 @@ pub fn backoff(look: &Look<'_>) -> Result<(), String> {
             let step = step_of(look.plan(), &attempt.place);
             let delay = step.retry.delay(attempt.attempt - 1, 0);
             let interrupted = why.starts_with("interrupted") && step.idempotent;
-            let plain = step.retry.jitter == 0.0 && !interrupted;
+            let sent_back = why.starts_with("gate");
+            let plain = step.retry.jitter == 0.0 && !interrupted && !sent_back;
             let kept = !plain || *due == event.at.after(delay);
             let granted = interrupted
+                || sent_back
                 || step
                     .retry
                     .on

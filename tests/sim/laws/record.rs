@@ -56,7 +56,11 @@ fn lasting(machine: &Machine) -> Value {
     for field in VOLATILE {
         fields.remove(field);
     }
-    let looks = |pair: &Value| pair[1]["doing"] == "Looking";
+    let looks = |pair: &Value| {
+        ["Looking", "Entering"]
+            .iter()
+            .any(|doing| pair[1]["doing"] == *doing)
+    };
     let live: Vec<Value> = live.into_iter().filter(|pair| !looks(pair)).collect();
     fields.insert("live".into(), Value::Array(live));
     state
@@ -91,7 +95,7 @@ pub fn durable_first(look: &Look<'_>) -> Result<(), String> {
         Effect::Finish { .. } => known.over.is_some(),
         Effect::Confirm { .. } => known.phase >= Phase::Confirm,
         Effect::Gate { place, point, .. } => known.may_ask(place.as_ref(), *point),
-        Effect::Ask(ask) => known.asks.contains_key(&ask.number),
+        Effect::Ask(ask) => known.expires.contains_key(&ask.number),
         Effect::Dismiss { number } => !known.asks.contains_key(number),
         Effect::Lookup { .. } | Effect::Wake { .. } => known.begun,
     };

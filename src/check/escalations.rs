@@ -1,0 +1,131 @@
+//! What gates and escalations lead to: shared by the rules about plans and about gates' files.
+
+use std::collections::BTreeSet;
+
+use super::Notes;
+use crate::diag::{Code, Diagnostic};
+use crate::expr::templates_in_script;
+use crate::name::Name;
+use crate::source::Source;
+use crate::spec::ast::{Escalation, Gate};
+use crate::spec::decode::Entries;
+use crate::spec::part;
+
+/// The escalations that are always there.
+const BUILT_IN: [&str; 2] = ["polite_redirect", "report"];
+
+/// The names of escalations that are known at a place.
+pub(super) struct Known<'a>(BTreeSet<&'a str>);
+
+impl<'a> Known<'a> {
+    pub(super) fn of(maps: impl IntoIterator<Item = &'a Entries<Name, Escalation>>) -> Self {
+        let declared = maps.into_iter().flat_map(|map| map.iter());
+        let names = declared.map(|(name, _)| name.value.as_str());
+        Self(names.chain(BUILT_IN).collect())
+    }
+
+    pub(super) fn has(&self, name: &str) -> bool {
+        self.0.contains(name)
+    }
+
+    pub(super) fn names(&self) -> impl Iterator<Item = &'a str> {
+        self.0.iter().copied()
+    }
+}
+
+/// The names that the escalations of a map fall back on.
+pub(super) fn fallbacks(map: &Entries<Name, Escalation>) -> BTreeSet<&str> {
+    let all = map.iter().filter_map(|(_, one)| one.fallback.as_ref());
+    all.map(|name| name.value.as_str()).collect()
+}
+
+/// The names that a gate leads to.
+pub(super) fn led_to(gate: &Gate) -> BTreeSet<&str> {
+    let mut names = fallbacks(&gate.escalation);
+    names.extend(gate.on_block.iter().map(|name| name.value.as_str()));
+    names
+}
+
+pub(super) fn block_exists(gate: &Gate, known: &Known<'_>, notes: &mut Notes) {
+    if let Some(name) = &gate.on_block
+        && !known.has(name.value.as_str())
+    {
+        let message = format!("there is no escalation `{}`", name.value);
+        let mistake = Diagnostic::new(Code::UnknownEscalation, name.span, message);
+        let help = "declare it under `escalation`";
+        notes.misspelt(mistake, name.value.as_str(), known.names(), help);
+    }
+}
+
+pub(super) fn fallbacks_exist(
+    map: &Entries<Name, Escalation>,
+    known: &Known<'_>,
+    notes: &mut Notes,
+) {
+    for name in map.iter().filter_map(|(_, one)| one.fallback.as_ref()) {
+        if !known.has(name.value.as_str()) {
+            let message = format!("there is no escalation `{}`", name.value);
+            let mistake = Diagnostic::new(Code::UnknownEscalation, name.span, message);
+            let help = "declare it under `escalation`";
+            notes.misspelt(mistake, name.value.as_str(), known.names(), help);
+        }
+    }
+}
+
+/// Each circle is told once, at its first fallback that closes it.
+pub(super) fn no_circles(map: &Entries<Name, Escalation>, notes: &mut Notes) {
+    let next = |name: &str| {
+        let (_, found) = map.iter().find(|(other, _)| other.value.as_str() == name)?;
+        found.fallback.as_ref()
+    };
+    let mut done: BTreeSet<&str> = BTreeSet::new();
+    for (start, _) in map.iter() {
+        let mut path = vec![start.value.as_str()];
+        while let Some(to) = path.last().and_then(|last| next(last)) {
+            let name = to.value.as_str();
+            if done.contains(name) {
+                break;
+            }
+            if let Some(at) = path.iter().position(|known| *known == name) {
+                let circle = path.get(at..).unwrap_or_default();
+                let names: Vec<_> = circle
+                    .iter()
+                    .chain([&name])
+                    .map(|one| format!("`{one}`"))
+                    .collect();
+                let message = format!(
+                    "escalations fall back on each other in a circle: {}",
+                    names.join(", ")
+                );
+                notes.note(Diagnostic::new(Code::EscalationCycle, to.span, message));
+                break;
+            }
+            path.push(name);
+        }
+        done.extend(path);
+    }
+}
+
+/// Notes the escalations that nothing leads to.
+pub(super) fn unused(map: &Entries<Name, Escalation>, led: &BTreeSet<&str>, notes: &mut Notes) {
+    for (name, _) in map.iter() {
+        if !led.contains(name.value.as_str()) {
+            let message = format!("nothing leads to the escalation `{}`", name.value);
+            let mistake = Diagnostic::new(Code::UnusedEscalation, name.span, message);
+            notes.note(mistake.help("name it as the `on_block` of a gate, or remove it"));
+        }
+    }
+}
+
+/// Text never becomes code: the script of a gate contains no template.
+pub(super) fn script(gate: &Gate, source: &Source, notes: &mut Notes) {
+    let Some(script) = &gate.run else { return };
+    for (at, _) in templates_in_script(&script.value) {
+        let span = part(source, script, at);
+        let message = "a script cannot contain a template: its value would become code";
+        let mistake = Diagnostic::new(Code::TemplateInScript, span, message);
+        notes.note(mistake.help(
+            "read \"$WF_GATE_VALUE\" or \"$WF_GATE_CONTEXT\", or a parameter as \"$WF_PARAM_NAME\"",
+        ));
+    }
+}

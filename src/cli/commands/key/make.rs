@@ -1,0 +1,82 @@
+use std::path::PathBuf;
+
+use clap::Args;
+
+use crate::cli::keys::{self, OwnKey, PassphraseArgs, passphrase};
+use crate::cli::{Exit, Failure, Ui, normal, relative};
+use crate::exec::keyfile::{DEFAULT, private_text};
+use crate::seal::{BadKey, Signer};
+
+/// Make a key
+#[derive(Args, Debug)]
+pub struct InitArgs {
+    /// Its name: lower-case words joined by hyphens
+    #[arg(value_name = "NAME", default_value = DEFAULT)]
+    name: String,
+    /// Encrypt it under a passphrase, which is asked for whenever it signs
+    #[arg(long)]
+    encrypt: bool,
+    #[command(flatten)]
+    passphrase: PassphraseArgs,
+}
+
+/// Keep a private key that was made elsewhere
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Example:
+  openssl genpkey -algorithm ed25519 -out ada.pem && chmod 600 ada.pem
+  wf key import ada.pem ada")]
+pub struct ImportArgs {
+    /// The key: PEM (PKCS #8), encrypted or not, readable by you alone
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+    /// Its name: lower-case words joined by hyphens
+    #[arg(value_name = "NAME", default_value = DEFAULT)]
+    name: String,
+    #[command(flatten)]
+    passphrase: PassphraseArgs,
+}
+
+/// Makes a key.
+pub fn init(ui: &Ui, args: &InitArgs) -> Result<Exit, Failure> {
+    let keys = keys::keys(ui)?;
+    let secret = args
+        .encrypt
+        .then(|| passphrase(ui, &args.passphrase, &args.name, true))
+        .transpose()?;
+    let made = keys::make(ui, &keys, &args.name, secret.as_deref())?;
+    tell(ui, "made", &made)
+}
+
+/// Keeps a key.
+pub fn import(ui: &Ui, args: &ImportArgs) -> Result<Exit, Failure> {
+    let keys = keys::keys(ui)?;
+    let file = normal(&ui.env.cwd().join(&args.file));
+    let pem = private_text(&file).map_err(|bad| keys::fault(&bad))?;
+    let signer = match Signer::from_pem(&pem) {
+        Err(BadKey::Encrypted) => {
+            let secret = passphrase(ui, &args.passphrase, &args.name, false)?;
+            Signer::from_encrypted_pem(&pem, &secret)
+        }
+        other => other,
+    };
+    let signer = signer.map_err(|bad| {
+        let shown = relative(&file, ui.env.cwd());
+        Failure::new(Exit::Usage, format!("{shown}: {bad}"))
+    })?;
+    let kept = keys::adopt(&keys, &args.name, &pem, signer.public())?;
+    tell(ui, "imported", &kept)
+}
+
+fn tell(ui: &Ui, how: &str, key: &OwnKey) -> Result<Exit, Failure> {
+    let (name, hex) = (&key.name, key.public.hex());
+    ui.print(&format!("{how} the key `{name}`: {hex}\n"))?;
+    ui.note(&listing(key));
+    Ok(Exit::Ok)
+}
+
+/// What an approver writes to be listed.
+pub(super) fn listing(key: &OwnKey) -> String {
+    let (name, hex) = (&key.name, key.public.hex());
+    format!("to let it approve, add to approvers.yaml: - {{name: {name}, key: {hex}}}\n")
+}

@@ -1,0 +1,10 @@
+//! The keys of whoever runs `wf`: which there are, which one signs, and how it is opened.
+//!
+//! **Invariant:** a private key and its passphrase come from files or the terminal, never from
+//! arguments or the environment, and go nowhere but into a signature.
+
+mod own;
+mod passphrase;
+
+pub use own::{OwnKey, adopt, choose, fault, keys, make, open, own};
+pub use passphrase::{PassphraseArgs, passphrase};

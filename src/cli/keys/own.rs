@@ -1,0 +1,118 @@
+use super::{PassphraseArgs, passphrase};
+use crate::cli::{Exit, Failure, Ui};
+use crate::exec::keyfile::{DEFAULT, KeyFault, Keys};
+use crate::seal::{BadKey, PublicKey, Salt, Signer};
+
+/// A key of whoever runs `wf`.
+#[derive(Clone, Debug)]
+pub struct OwnKey {
+    /// Its name.
+    pub name: String,
+    /// What others know of it.
+    pub public: PublicKey,
+}
+
+/// A failure of a key file, for a person.
+pub fn fault(fault: &KeyFault) -> Failure {
+    let exit = match fault {
+        KeyFault::System { .. } => Exit::State,
+        _ => Exit::Usage,
+    };
+    Failure::new(exit, fault.to_string()).hint(fault.remedy())
+}
+
+/// The folder of keys.
+pub fn keys(ui: &Ui) -> Result<Keys, Failure> {
+    Keys::of(&ui.env.host()).map_err(|bad| fault(&bad))
+}
+
+/// Every key that there is.
+pub fn own(keys: &Keys) -> Result<Vec<OwnKey>, Failure> {
+    let names = keys.names().map_err(|bad| fault(&bad))?;
+    names.into_iter().map(|name| named(keys, name)).collect()
+}
+
+fn named(keys: &Keys, name: String) -> Result<OwnKey, Failure> {
+    let text = keys.public(&name).map_err(|bad| fault(&bad))?;
+    let public = PublicKey::from_pem(&text).map_err(|bad| {
+        let message = format!("{name}.pub in {}: {bad}", keys.dir().display());
+        Failure::new(Exit::Usage, message)
+            .hint("`openssl pkey -in NAME.pem -pubout -out NAME.pub` writes it anew")
+    })?;
+    Ok(OwnKey { name, public })
+}
+
+/// The key that signs: the one that is named, else `default`, else the only one; `None` if there
+/// is none at all.
+pub fn choose(keys: &Keys, name: Option<&str>) -> Result<Option<OwnKey>, Failure> {
+    if let Some(name) = name {
+        return named(keys, name.to_owned()).map(Some);
+    }
+    let names = keys.names().map_err(|bad| fault(&bad))?;
+    let chosen = match names.as_slice() {
+        [] => return Ok(None),
+        [only] => only,
+        several => several
+            .iter()
+            .find(|name| *name == DEFAULT)
+            .ok_or_else(|| {
+                let message = format!("there are several keys: {}", several.join(", "));
+                Failure::new(Exit::Usage, message).hint("say which: --key NAME")
+            })?,
+    };
+    named(keys, chosen.clone()).map(Some)
+}
+
+/// Makes a key of random bytes and keeps it; encrypted if there is a passphrase.
+pub fn make(ui: &Ui, keys: &Keys, name: &str, secret: Option<&str>) -> Result<OwnKey, Failure> {
+    let signer = Signer::from_bytes(&ui.env.random(&format!("key {name}"))?);
+    let pem = match secret {
+        Some(secret) => {
+            let salt = Salt {
+                salt: half(ui.env.random("salt")?),
+                start: half(ui.env.random("start")?),
+            };
+            signer.to_encrypted_pem(secret, &salt)
+        }
+        None => signer.to_pem(),
+    };
+    let pem = pem.map_err(|bad| Failure::new(Exit::Bug, bad.to_string()))?;
+    adopt(keys, name, &pem, signer.public())
+}
+
+fn half(bytes: [u8; 32]) -> [u8; 16] {
+    let mut half = [0; 16];
+    half.copy_from_slice(bytes.split_at(16).0);
+    half
+}
+
+/// Keeps a key that was made elsewhere, as it is: encrypted or not.
+pub fn adopt(keys: &Keys, name: &str, pem: &str, public: PublicKey) -> Result<OwnKey, Failure> {
+    keys.add(name, pem, &public.pem())
+        .map_err(|bad| fault(&bad))?;
+    Ok(OwnKey {
+        name: name.to_owned(),
+        public,
+    })
+}
+
+/// Opens a key, with its passphrase if it has one.
+pub fn open(ui: &Ui, keys: &Keys, key: &OwnKey, args: &PassphraseArgs) -> Result<Signer, Failure> {
+    let pem = keys.private(&key.name).map_err(|bad| fault(&bad))?;
+    let signer = match Signer::from_pem(&pem) {
+        Err(BadKey::Encrypted) => {
+            let secret = passphrase(ui, args, &key.name, false)?;
+            Signer::from_encrypted_pem(&pem, &secret)
+        }
+        other => other,
+    };
+    let of = |bad: BadKey| Failure::new(Exit::Usage, format!("the key `{}`: {bad}", key.name));
+    let signer = signer.map_err(of)?;
+    if signer.public() != key.public {
+        let message = format!("{0}.pub is not the public key of {0}.pem", key.name);
+        return Err(Failure::new(Exit::Usage, message).hint(
+            "somebody changed one of them; `openssl pkey -in NAME.pem -pubout` shows what fits",
+        ));
+    }
+    Ok(signer)
+}

@@ -1,0 +1,83 @@
+use std::io::BufRead as _;
+use std::path::PathBuf;
+
+use clap::Args;
+use rustix::termios::{LocalModes, OptionalActions, tcgetattr, tcsetattr};
+
+use super::fault;
+use crate::cli::{Exit, Failure, Ui, normal, relative};
+use crate::exec::keyfile::private_text;
+
+/// Where the passphrase of an encrypted key comes from.
+#[derive(Args, Clone, Debug, Default)]
+pub struct PassphraseArgs {
+    /// Read the passphrase of the key from the first line of this file; else it is asked for
+    #[arg(long, value_name = "FILE")]
+    passphrase_file: Option<PathBuf>,
+}
+
+/// The passphrase of a key, from a file or from the terminal. `twice` is for a new one.
+pub fn passphrase(
+    ui: &Ui,
+    args: &PassphraseArgs,
+    name: &str,
+    twice: bool,
+) -> Result<String, Failure> {
+    let given = match &args.passphrase_file {
+        Some(path) => from_file(ui, path)?,
+        None if ui.env.asks => {
+            let given = asked(ui, &format!("passphrase of the key `{name}`: "))?;
+            if twice && asked(ui, "the same again: ")? != given {
+                return Err(Failure::new(Exit::Usage, "the two passphrases differ"));
+            }
+            given
+        }
+        None => {
+            let message = format!("the key `{name}` needs a passphrase, and nobody can be asked");
+            let hint = "--passphrase-file FILE reads it from a file, or from /dev/fd/3";
+            return Err(Failure::new(Exit::Usage, message).hint(hint));
+        }
+    };
+    if given.is_empty() {
+        return Err(Failure::new(Exit::Usage, "a passphrase cannot be empty"));
+    }
+    Ok(given)
+}
+
+fn from_file(ui: &Ui, path: &std::path::Path) -> Result<String, Failure> {
+    let path = normal(&ui.env.cwd().join(path));
+    let text = if path.starts_with("/dev") || path.starts_with("/proc") {
+        // A descriptor that the caller opened.
+        std::fs::read_to_string(&path).map_err(|error| {
+            let shown = relative(&path, ui.env.cwd());
+            Failure::new(Exit::Usage, format!("cannot read {shown}: {error}"))
+        })?
+    } else {
+        private_text(&path).map_err(|bad| fault(&bad))?
+    };
+    Ok(text.lines().next().unwrap_or_default().to_owned())
+}
+
+/// Asks on the terminal, which does not show the answer.
+fn asked(ui: &Ui, question: &str) -> Result<String, Failure> {
+    let stdin = std::io::stdin();
+    let terminal = |error: rustix::io::Errno| {
+        Failure::new(Exit::Usage, format!("the terminal cannot be used: {error}"))
+    };
+    let before = tcgetattr(&stdin).map_err(terminal)?;
+    let mut silent = before.clone();
+    // An interrupt must not leave the terminal silent: it comes as a letter.
+    silent
+        .local_modes
+        .remove(LocalModes::ECHO | LocalModes::ISIG);
+    ui.say(question);
+    tcsetattr(&stdin, OptionalActions::Flush, &silent).map_err(terminal)?;
+    let mut answer = String::new();
+    let read = stdin.lock().read_line(&mut answer);
+    tcsetattr(&stdin, OptionalActions::Flush, &before).map_err(terminal)?;
+    ui.say("\n");
+    if read.is_err() || answer.contains('\u{3}') {
+        return Err(Failure::new(Exit::Interrupted, "interrupted"));
+    }
+    Ok(answer.trim_end_matches(['\n', '\r']).to_owned())
+}

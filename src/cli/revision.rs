@@ -1,0 +1,198 @@
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use super::workspace::CONFIG;
+use super::{Exit, Failure, Workspace, normal};
+use crate::digest::Digest;
+use crate::spec::{Files, MAX_FILE, Unreadable};
+
+/// How many versions of a file are looked at.
+const VERSIONS: u32 = 200;
+
+/// The files of a workspace as they are in a revision of its git repository.
+#[derive(Debug)]
+pub struct Revision {
+    /// The top level of the repository.
+    top: PathBuf,
+    /// The commit, as git names it.
+    commit: String,
+    /// The workspace, relative to the top level; empty: the top level itself.
+    below: String,
+}
+
+/// A file of a revision, as git lists it.
+struct Listed {
+    mode: String,
+    kind: String,
+    object: String,
+    size: Option<u64>,
+}
+
+impl Revision {
+    /// Finds a revision by any name that git has for it, in the repository of a folder.
+    pub fn find(dir: &Path, name: &str) -> Result<Self, Failure> {
+        let top = git(dir, &["rev-parse", "--show-toplevel"]).ok_or_else(|| {
+            let message = format!("{} is in no git repository", dir.display());
+            Failure::new(Exit::Usage, message).hint("give two files instead of a revision")
+        })?;
+        let asked = format!("{name}^{{commit}}");
+        let ask = [
+            "rev-parse",
+            "--verify",
+            "--quiet",
+            "--end-of-options",
+            &asked,
+        ];
+        let commit = git(dir, &ask).ok_or_else(|| {
+            let message = format!("there is no revision or file `{name}`");
+            Failure::new(Exit::Usage, message).hint("`git log --oneline` lists revisions")
+        })?;
+        Ok(Self {
+            top: PathBuf::from(line(&top)),
+            commit: line(&commit),
+            below: String::new(),
+        })
+    }
+
+    /// Takes up a file by its path, relative to the top level, or to a folder where it begins with
+    /// `./` or `../`: finds the workspace that it was in then. Gives the path within that.
+    pub fn enter(&mut self, path: &str, dir: &Path) -> Result<String, Failure> {
+        let is_near = path.starts_with("./") || path.starts_with("../");
+        let dir = dir.canonicalize().unwrap_or_else(|_| dir.to_path_buf());
+        let whole = if is_near {
+            dir.join(path)
+        } else {
+            self.top.join(path)
+        };
+        let whole = normal(&whole);
+        let inside = whole.strip_prefix(&self.top).ok();
+        let Some(inside) = inside.and_then(Path::to_str) else {
+            let message = format!("{path} lies outside the repository");
+            return Err(Failure::new(Exit::Usage, message));
+        };
+        if self.list(inside).is_none() {
+            let message = format!(
+                "there is no {inside} in {}",
+                self.commit.get(..12).unwrap_or("")
+            );
+            let hint = "a path after `:` begins at the top level of the repository, as in git; \
+                        write ./ before it to begin here";
+            return Err(Failure::new(Exit::Usage, message).hint(hint));
+        }
+        let folders = Path::new(inside).ancestors().skip(1);
+        let root = folders.filter_map(Path::to_str).find(|folder| {
+            let config = Path::new(folder).join(CONFIG);
+            config
+                .to_str()
+                .is_some_and(|config| self.list(config).is_some())
+        });
+        root.unwrap_or("").clone_into(&mut self.below);
+        let inner = Path::new(inside).strip_prefix(&self.below).ok();
+        Ok(inner.and_then(Path::to_str).unwrap_or(inside).to_owned())
+    }
+
+    /// The workspace, where it would be on disk.
+    pub fn workspace(&self) -> Workspace {
+        let root = self.top.join(&self.below);
+        Workspace {
+            state: root.join(".wf"),
+            root,
+        }
+    }
+
+    fn list(&self, path: &str) -> Option<Listed> {
+        let ask = [
+            "ls-tree",
+            "--full-tree",
+            "-l",
+            "-z",
+            &self.commit,
+            "--",
+            path,
+        ];
+        let text = String::from_utf8(git(&self.top, &ask)?).ok()?;
+        let (about, _) = text.split('\0').next()?.split_once('\t')?;
+        let mut words = about.split_whitespace();
+        let mut word = || words.next().map(str::to_owned);
+        Some(Listed {
+            mode: word()?,
+            kind: word()?,
+            object: word()?,
+            size: word()?.parse().ok(),
+        })
+    }
+}
+
+impl Files for Revision {
+    fn read(&self, path: &str) -> Result<Vec<u8>, Unreadable> {
+        let whole = normal(&Path::new(&self.below).join(path));
+        let whole = whole.to_str().ok_or(Unreadable::Missing)?;
+        let listed = self.list(whole).ok_or(Unreadable::Missing)?;
+        match (listed.kind.as_str(), listed.mode.as_str()) {
+            ("tree", _) => return Err(Unreadable::Directory),
+            ("blob", "120000") => {
+                let why = "it is a link, and links of a revision are not followed";
+                return Err(Unreadable::Refused(why.into()));
+            }
+            ("blob", _) => {}
+            _ => return Err(Unreadable::Missing),
+        }
+        if listed.size.is_none_or(|size| size > MAX_FILE) {
+            return Err(Unreadable::TooLarge);
+        }
+        let bytes = git(&self.top, &["cat-file", "blob", &listed.object]);
+        bytes.ok_or_else(|| Unreadable::Refused("git does not give it".into()))
+    }
+
+    fn names(&self, folder: &str) -> Vec<String> {
+        let whole = normal(&Path::new(&self.below).join(folder));
+        let place = format!("{}:{}", self.commit, whole.display());
+        let listed = git(&self.top, &["ls-tree", "--name-only", "-z", &place]);
+        let text = listed.and_then(|bytes| String::from_utf8(bytes).ok());
+        let names = text.unwrap_or_default();
+        let mut names: Vec<String> = names.split('\0').map(str::to_owned).collect();
+        names.retain(|name| !name.is_empty());
+        names.sort();
+        names
+    }
+
+    /// Nothing of a revision is followed.
+    fn leads_out(&self, _: &str) -> bool {
+        false
+    }
+}
+
+/// A file of a workspace as it once was in its git repository, by the digest of its content.
+pub fn past_text(root: &Path, path: &str, digest: Digest) -> Option<String> {
+    let limit = format!("--max-count={VERSIONS}");
+    let commits = git(root, &["log", "--format=%H", &limit, "--all", "--", path])?;
+    let commits = String::from_utf8(commits).ok()?;
+    commits.lines().find_map(|commit| {
+        let bytes = git(root, &["cat-file", "blob", &format!("{commit}:./{path}")])?;
+        let is_it = Digest::of(&bytes) == digest;
+        String::from_utf8(bytes).ok().filter(|_| is_it)
+    })
+}
+
+/// What git answers; nothing if it refuses. It only reads: no hook, no filter, no pager.
+fn git(dir: &Path, args: &[&str]) -> Option<Vec<u8>> {
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "git only answers: it is awaited here, and no run is about"
+    )]
+    let mut git = Command::new("git");
+    git.arg("-C").arg(dir).args(args);
+    git.env("GIT_LITERAL_PATHSPECS", "1");
+    git.env("GIT_OPTIONAL_LOCKS", "0");
+    git.env("GIT_NO_LAZY_FETCH", "1");
+    let output = git
+        .stdin(Stdio::null())
+        .stderr(Stdio::null())
+        .output()
+        .ok()?;
+    output.status.success().then_some(output.stdout)
+}
+
+fn line(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).trim_end().to_owned()
+}

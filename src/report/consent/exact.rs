@@ -1,0 +1,86 @@
+use std::time::Duration;
+
+use serde_json::Value;
+
+/// A time without loss, in the largest unit that has it whole: `5m`, `90s`, `1500ms`.
+pub(super) fn period(time: Duration) -> String {
+    let (seconds, rest) = (time.as_secs(), time.subsec_nanos());
+    match (seconds, rest) {
+        (0, 0) => "0s".into(),
+        (s, 0) if s % 3600 == 0 => format!("{}h", s / 3600),
+        (s, 0) if s % 60 == 0 => format!("{}m", s / 60),
+        (s, 0) => format!("{s}s"),
+        (_, n) if n % 1_000_000 == 0 => format!("{}ms", time.as_millis()),
+        _ => format!("{}ns", time.as_nanos()),
+    }
+}
+
+/// A number of bytes without loss, in the largest unit that has it whole: `2 GiB`, `1000 B`.
+pub(super) fn bytes(count: u64) -> String {
+    let units = [("GiB", 30), ("MiB", 20), ("KiB", 10)];
+    let whole = units
+        .into_iter()
+        .find(|(_, shift)| count > 0 && count.trailing_zeros() >= *shift);
+    match whole {
+        Some((unit, shift)) => format!("{} {unit}", count >> shift),
+        None => format!("{count} B"),
+    }
+}
+
+/// A value as JSON.
+pub(super) fn json(value: &Value) -> String {
+    value.to_string()
+}
+
+/// Words as a shell would read them back: quoted where they are more than one plain word.
+pub(super) fn words<'a>(words: impl IntoIterator<Item = &'a str>) -> String {
+    let quoted: Vec<String> = words.into_iter().map(word).collect();
+    quoted.join(" ")
+}
+
+fn word(word: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=@%+,".contains(c);
+    if !word.is_empty() && word.chars().all(plain) {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', r"'\''"))
+    }
+}
+
+#[expect(
+    clippy::cast_precision_loss,
+    reason = "only the order of two numbers is asked for"
+)]
+/// A count as a number to compare.
+pub(super) fn weight(count: u64) -> f64 {
+    count as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{bytes, period, words};
+    use std::time::Duration;
+
+    #[test]
+    fn nothing_is_rounded() {
+        for (millis, text) in [
+            (0, "0s"),
+            (1_500, "1500ms"),
+            (90_000, "90s"),
+            (300_000, "5m"),
+            (7_200_000, "2h"),
+        ] {
+            assert_eq!(period(Duration::from_millis(millis)), text);
+        }
+        assert_eq!(period(Duration::from_nanos(1)), "1ns");
+        for (count, text) in [(0, "0 B"), (1000, "1000 B"), (1 << 31, "2 GiB")] {
+            assert_eq!(bytes(count), text);
+        }
+    }
+
+    #[test]
+    fn words_can_be_told_apart() {
+        assert_eq!(words(["sh", "-c"]), "sh -c");
+        assert_eq!(words(["a b", "", "it's"]), r"'a b' '' 'it'\''s'");
+    }
+}

@@ -1,0 +1,143 @@
+//! Plans that say everything there is to say, for the tests.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::model::{OnFailure, Parts, Plan, Policy, Retry, Step};
+use crate::name::PlanId;
+use crate::spec::{Defaults, Memory, load, lower};
+
+/// A plan that uses every key of the language, each with a value that stands nowhere else.
+pub(in crate::report) const ALL: &str = r#"---
+kind: plan
+id: all-keys
+title: A title of the plan
+description: A description of the plan
+params:
+  day: {type: string, enum: [mon, tue], default: tue, description: Which day}
+env: {PLAN_VAR: plan-value}
+secrets:
+  BY_ENV: {from: env, name: HOST_VAR}
+  BY_FILE: {from: file, path: keys/secret.txt, mask: false}
+  BY_COMMAND: {from: command, run: [pass, show]}
+  BY_KEYRING: KEYRING
+policy: {max_parallel: 17, on_failure: cancel, grace: 18s}
+timeout: 19m
+steps:
+  - id: first
+    title: A title of a step
+    when: params.day == 'mon'
+    run: |
+      echo first script
+    shell: [node, -e]
+    env: {STEP_VAR: "{{ secrets.BY_ENV }}"}
+    cwd: some/where
+    timeout: 20m
+    queue_timeout: 21m
+    retry: {max: 22, backoff: 23s, factor: 2.4, max_delay: 25m, jitter: 0.26, on: [interrupted]}
+    idempotent: true
+    concurrency: the-lock
+    on_error: continue
+    artifacts: [out/artifact.txt]
+    cache: {inputs: [in/cached.txt], outputs: [out/cached.txt]}
+    outputs: {rows: {type: integer, minimum: 27}}
+    allow: {read: [/srv/read], write: [out/written], net: true, env: [HOST_PASS], exec: [git]}
+    limits: {memory: 28MiB, cpu: 29s, processes: 30, scratch: 31MiB, output: 32MiB}
+    classify:
+      - {exit_code: 33, output: flaky, class: environmental}
+      - {signal: 34, class: environmental}
+    verify:
+      - name: probed
+        run: probe script
+        shell: bash
+        env: {CHECK_VAR: check-value}
+        cwd: check/where
+        timeout: 35s
+        network: true
+        mode: plausible
+        allow: {read: [/srv/check]}
+        limits: {memory: 36MiB}
+        fixed: [fixed/file.txt]
+        classify: [{exit_code: 37, class: logical}]
+        expect:
+          exit_code: 38
+          equals: equal text
+          contains: contained text
+          regex: regex.*text
+          output_lt: 39
+          output_gt: 40
+          file_exists: [left/file.txt]
+          not_empty: true
+          json: [{path: $.a, equals: 41, lt: 42, gt: 43, exists: true, count: 44}]
+          json_schema: {type: object, minProperties: 45}
+      - {name: program, exec: [checker, --fast]}
+  - id: second
+    depends_on: [first]
+    for_each: [item-one, item-two]
+    max_parallel: 46
+    exec: [prog, "an argument"]
+  - id: third
+    matrix: {axis: [m1, m2], include: [{axis: m3}], exclude: [{axis: m1}]}
+    exec: [prog, "{{ matrix.axis }}", "{{ secrets.BY_FILE }}"]
+  - id: fourth
+    http:
+      method: POST
+      url: https://example.com/{{ params.day }}
+      headers: {Authorization: "Bearer {{ secrets.BY_COMMAND }}"}
+      body: the body
+      expect: {status: 204}
+      outputs: {found: $.found}
+    outputs: {found: {type: string}}
+  - {id: fifth, uses: parts.md, with: {what: "with {{ params.day }}"}}
+  - {id: sixth, wait: {duration: 47s}}
+  - {id: seventh, wait: {until: "2030-01-01T00:00:00Z"}}
+  - {id: eighth, wait: {file: awaited/file.txt}}
+finally:
+  - {id: last, run: last script, env: {K: "{{ secrets.BY_KEYRING }}"}}
+verify:
+  - {name: whole, run: whole script}
+outputs:
+  result: {type: string, maxLength: 48, value: "{{ steps.fourth.outputs.found }}"}
+---
+Prose of the plan.
+
+## first
+
+Prose of a step.
+"#;
+
+/// The plan that it uses.
+pub(in crate::report) const PARTS: &str = "---\nkind: plan\nid: parts\nparams: {what: {type: string}}\n\
+    steps:\n  - {id: inner, run: inner script, env: {WHAT: \"{{ params.what }}\"}}\n---\n";
+
+/// The parts of a plan with these steps.
+pub(in crate::report) fn parts(steps: Vec<Step>) -> Parts {
+    let (id, count) = (PlanId::parse("sample").unwrap(), steps.len());
+    Parts::new(id, steps, count, defaults().policy)
+}
+
+/// A plan by its text, with `parts.md` beside it.
+pub(in crate::report) fn plan(text: &str) -> Arc<Plan> {
+    let keyring = if cfg!(feature = "keyring") {
+        "{from: keyring, service: the-service, account: the-account}"
+    } else {
+        "{from: env, name: UNUSED}"
+    };
+    let text = &text.replace("KEYRING\n", &format!("{keyring}\n"));
+    let files = [("plan.md", text.as_str()), ("parts.md", PARTS)];
+    let files = files.map(|(path, text)| (path.to_owned(), text.as_bytes().to_vec()));
+    let loaded = load(&Memory(files.into()), "plan.md");
+    assert_eq!(loaded.diagnostics, []);
+    lower(&loaded, &defaults()).unwrap()
+}
+
+fn defaults() -> Defaults {
+    Defaults {
+        policy: Policy {
+            max_parallel: 2,
+            on_failure: OnFailure::Stop,
+            grace: Duration::from_secs(10),
+        },
+        retry: Retry::default(),
+    }
+}

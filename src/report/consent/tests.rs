@@ -1,0 +1,164 @@
+use std::collections::BTreeSet;
+
+use serde_json::Value;
+
+use super::sample::{ALL, plan};
+use super::{Consent, House, consent};
+use crate::digest::Digest;
+use crate::model::Object;
+use crate::report::plain;
+use crate::spec::plan_schema;
+
+/// Every key of the language, where it is shown, and what is shown of it.
+fn keys() -> Vec<(&'static str, &'static str, &'static str)> {
+    let rows = include_str!("keys.txt")
+        .lines()
+        .filter(|row| !row.starts_with('#'));
+    rows.map(|row| {
+        let mut cells = row.splitn(3, " | ");
+        let mut cell = || cells.next().unwrap();
+        (cell(), cell(), cell())
+    })
+    .collect()
+}
+
+/// The definitions whose keys are words of JSON Schema: they are shown as a whole.
+const WHOLE: &[&str] = &["Contract", "PlanOutput"];
+
+/// Every key of the language with the thing that it is a key of.
+fn language() -> BTreeSet<(String, String)> {
+    let schema = plan_schema();
+    let mut found = BTreeSet::new();
+    gather("Plan", &schema, &mut found);
+    for (name, definition) in schema["$defs"].as_object().unwrap() {
+        gather(name, definition, &mut found);
+    }
+    found
+}
+
+fn gather(of: &str, schema: &Value, found: &mut BTreeSet<(String, String)>) {
+    if let Some(Value::Object(properties)) = schema.get("properties") {
+        found.extend(properties.keys().map(|key| (of.to_owned(), key.clone())));
+    }
+    let parts = ["anyOf", "oneOf", "allOf"];
+    let parts = parts.iter().filter_map(|key| schema.get(key)?.as_array());
+    parts.flatten().for_each(|part| gather(of, part, found));
+}
+
+#[test]
+fn every_key_of_the_language_is_shown_or_said_not_to_matter() {
+    let keys = keys();
+    for (of, key) in language() {
+        let listed = keys.iter().any(|(name, ..)| *name == format!("{of}.{key}"));
+        let whole = WHOLE.contains(&of.as_str());
+        assert!(
+            listed || whole,
+            "`{key}` of {of} is neither shown nor said not to matter"
+        );
+    }
+}
+
+#[test]
+fn what_is_said_to_be_shown_is_shown() {
+    let view = Consent::of(&plan(ALL), "plan.md");
+    for (key, path, text) in keys() {
+        let is_there = view.lines.iter().any(|line| {
+            let own = line.path();
+            let here = own == path || own.ends_with(&format!(".{path}"));
+            here && line.text.starts_with(text)
+        });
+        let built = cfg!(feature = "keyring") || !text.starts_with("from the keyring");
+        assert!(path == "-" || is_there || !built, "{key}: {path} {text}");
+    }
+}
+
+#[test]
+fn no_two_lines_have_the_same_path() {
+    let view = Consent::of(&plan(ALL), "plan.md");
+    let paths: BTreeSet<String> = view.lines.iter().map(super::Line::path).collect();
+    assert_eq!(paths.len(), view.lines.len());
+}
+
+#[test]
+fn nested_plans_are_shown_once_and_in_full() {
+    let text = "---\nkind: plan\nid: twice\nsteps:\n  \
+        - {id: a, uses: parts.md, with: {what: x}}\n  \
+        - {id: b, uses: parts.md, with: {what: y}}\n---\n";
+    let view = Consent::of(&plan(text), "plan.md");
+    let inner = |line: &&super::Line| line.path() == "parts.md: steps.inner.run";
+    assert_eq!(view.lines.iter().filter(inner).count(), 1);
+}
+
+#[test]
+fn a_person_reads_it_in_80_columns() {
+    let params = Object::from_iter([("day".to_owned(), "mon".into())]);
+    let files = [("plan.md".to_owned(), Digest::of(ALL.as_bytes()))];
+    let text = plain(&consent(&plan(ALL), "plan.md", &files, &params));
+    for line in text.lines() {
+        assert!(line.chars().count() <= 80, "{line}");
+        assert_eq!(line, line.trim_end());
+    }
+    for part in [
+        "all-keys  plan.md\n! 4 steps without a sandbox",
+        "given.day            \"mon\"",
+        "step first\n",
+        "  run\n    │ echo first script\n",
+        "parts.md step inner\n",
+        "finally step last\n",
+    ] {
+        assert!(text.contains(part), "{part}\n{text}");
+    }
+}
+
+#[test]
+fn nobody_is_fooled_by_characters_that_do_not_show() {
+    let text = "---\nkind: plan\nid: sly\nsteps:\n  \
+        - {id: a, run: \"echo safe # \\u202E}x; rm -rf ~\\u001b[2K\"}\n---\n";
+    let text = plain(&consent(&plan(text), "plan.md", &[], &Object::new()));
+    assert!(
+        text.contains("are written as ⟨U+…⟩ in\n    steps.a.run\n"),
+        "{text}"
+    );
+    assert!(
+        text.contains("echo safe # ⟨U+202E⟩}x; rm -rf ~⟨U+001B⟩[2K"),
+        "{text}"
+    );
+    assert!(!text.contains('\u{202e}'), "{text}");
+}
+
+#[test]
+fn long_scripts_are_shown_in_full() {
+    let long = format!("echo {} end-of-line", "x".repeat(300));
+    let text = format!(
+        "---\nkind: plan\nid: long\nsteps:\n  - id: a\n    run: |\n{}---\n",
+        format!("      {long}\n").repeat(50)
+    );
+    let text = plain(&consent(&plan(&text), "plan.md", &[], &Object::new()));
+    let whole: String = text
+        .lines()
+        .filter_map(|line| {
+            line.trim_start()
+                .strip_prefix(['│', '┆'])?
+                .strip_prefix(' ')
+        })
+        .collect();
+    assert_eq!(whole.matches("end-of-line").count(), 50);
+    assert_eq!(whole.matches('x').count(), 50 * 300);
+}
+
+#[test]
+fn what_holds_in_the_workspace_is_shown() {
+    let house = House {
+        confined: false,
+        read: &["/srv".into()],
+        pass: &["CI_*".into()],
+    };
+    let view = Consent::default().within(&house);
+    let paths: Vec<String> = view.lines.iter().map(super::Line::path).collect();
+    let expected = [
+        "workspace.sandbox",
+        "workspace.sandbox.read[/srv]",
+        "workspace.env_pass[CI_*]",
+    ];
+    assert_eq!(paths, expected);
+}

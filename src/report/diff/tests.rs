@@ -1,0 +1,171 @@
+use super::{Diff, Moved, diff};
+use crate::report::consent::{Consent, sample};
+use crate::report::plain;
+
+fn view(steps: &str) -> Consent {
+    let text = format!("---\nkind: plan\nid: p\nsteps:\n{steps}\n---\n");
+    Consent::of(&sample::plan(&text), "plan.md")
+}
+
+fn between(before: &str, after: &str) -> Diff {
+    diff(&view(before), &view(after))
+}
+
+/// `path: word`, one for each change.
+fn words(before: &str, after: &str) -> Vec<String> {
+    let found = between(before, after);
+    let changes = found.changes.iter();
+    changes
+        .map(|change| format!("{}: {}", change.line().unwrap().path(), change.word()))
+        .collect()
+}
+
+#[test]
+fn what_a_change_of_permission_means() {
+    let step = |keys: &str| format!("  - {{id: a, run: x{keys}}}");
+    let check = |keys: &str| step(&format!(", verify: [{{name: c, run: t{keys}}}]"));
+    let boxed = |keys: &str| step(&format!(", allow: {{{keys}}}"));
+    for (before, after, expected) in [
+        (boxed(""), step(""), "steps.a.sandbox: wider"),
+        (step(""), boxed(""), "steps.a.sandbox: narrower"),
+        (boxed(""), boxed("net: true"), "steps.a.allow.net: wider"),
+        (boxed("net: true"), boxed(""), "steps.a.allow.net: narrower"),
+        (
+            boxed(""),
+            boxed("read: [/srv]"),
+            "steps.a.allow.read[/srv]: wider",
+        ),
+        (boxed("exec: [git]"), boxed(""), "steps.a.allow.exec: wider"),
+        (
+            check(""),
+            check(", network: true"),
+            "steps.a.verify.c.network: wider",
+        ),
+        (
+            check(""),
+            check(", mode: plausible"),
+            "steps.a.verify.c.mode: weaker",
+        ),
+        (check(""), step(""), "steps.a.verify.c: weaker"),
+        (step(""), check(""), "steps.a.verify.c: stronger"),
+        (
+            check(", expect: {output_lt: 5}"),
+            check(", expect: {output_lt: 9}"),
+            "steps.a.verify.c.expect.output_lt: weaker",
+        ),
+        (
+            check(", expect: {output_gt: 5}"),
+            check(", expect: {output_gt: 9}"),
+            "steps.a.verify.c.expect.output_gt: stronger",
+        ),
+        (
+            check(", expect: {contains: ok}"),
+            check(""),
+            "steps.a.verify.c.expect.contains: weaker",
+        ),
+        (
+            step(""),
+            step(", on_error: continue"),
+            "steps.a.on_error: weaker",
+        ),
+        (
+            step(""),
+            step(", retry: {max: 3}"),
+            "steps.a.retry.max: more",
+        ),
+        (step(", timeout: 5m"), step(""), "steps.a.timeout: more"),
+        (
+            step(", timeout: 5m"),
+            step(", timeout: 1m"),
+            "steps.a.timeout: less",
+        ),
+        (step(""), step(", cwd: b"), "steps.a.cwd: added"),
+    ] {
+        let found = words(&before, &after);
+        assert_eq!(
+            found.first().map(String::as_str),
+            Some(expected),
+            "{found:?}"
+        );
+    }
+}
+
+#[test]
+fn what_a_new_sandbox_allows_is_no_widening() {
+    let found = words(
+        "  - {id: a, run: x}",
+        "  - {id: a, run: x, allow: {net: true, read: [/srv]}, limits: {memory: 1GiB}}",
+    );
+    let wide: Vec<_> = found
+        .iter()
+        .filter(|word| word.ends_with("wider"))
+        .collect();
+    assert!(wide.is_empty(), "{found:?}");
+    assert_eq!(found[0], "steps.a.sandbox: narrower");
+}
+
+#[test]
+fn a_secret_that_a_step_is_given_is_a_widening() {
+    let head = "---\nkind: plan\nid: p\nsecrets: {T: {from: env, name: T}}\nsteps:\n";
+    let plan = |env: &str| {
+        let steps = "  - {id: a, run: x, env: {T: \"{{ secrets.T }}\"}}";
+        let text = format!("{head}{steps}\n  - {{id: b, run: y{env}}}\n---\n");
+        Consent::of(&sample::plan(&text), "plan.md")
+    };
+    let found = diff(&plan(""), &plan(", env: {T: \"{{ secrets.T }}\"}"));
+    let wide = found.changes.iter().find(|change| change.word() == "wider");
+    assert_eq!(wide.unwrap().line().unwrap().path(), "steps.b.secrets[T]");
+}
+
+#[test]
+fn parts_come_go_and_change_their_names() {
+    let found = between(
+        "  - {id: a, run: x}\n  - {id: b, run: y}",
+        "  - {id: a, run: x}\n  - {id: c, run: y}\n  - {id: d, run: z}",
+    );
+    let (from, to) = ("steps.b".into(), "steps.c".into());
+    let added = Moved::Added {
+        part: "steps.d".into(),
+    };
+    assert_eq!(found.moved, [Moved::Renamed { from, to }, added]);
+    let wide = |word: &String| word == "steps.d.sandbox: wider";
+    assert!(
+        words(
+            "  - {id: a, run: x}",
+            "  - {id: a, run: x}\n  - {id: d, run: z}"
+        )
+        .iter()
+        .any(wide)
+    );
+    let found = words(
+        "  - {id: a, run: x}\n  - {id: b, run: y}",
+        "  - {id: a, run: x}",
+    );
+    assert!(
+        found.contains(&"steps.b.run: removed".to_owned()),
+        "{found:?}"
+    );
+}
+
+#[test]
+fn how_it_is_written_means_nothing() {
+    let found = between(
+        "  - {id: a, run: x, env: {A: 1, B: 2}, timeout: 60s}",
+        "  - timeout: 1m # a minute\n    env:\n      B: 2\n      A: 1\n    run: x\n    id: a",
+    );
+    assert!(found.is_empty(), "{found:?}");
+}
+
+#[test]
+fn what_is_wider_is_told_first() {
+    let found = between(
+        "  - {id: a, run: \"one\\ntwo\\nthree\\nfour\\n\", retry: {max: 1}}",
+        "  - {id: a, run: \"one\\ntwo\\nTHREE\\nfour\\n\", retry: {max: 1}}\n  - {id: b, run: y, timeout: 1m}",
+    );
+    let text = plain(&found.text());
+    let expected = "WIDER: it may reach more\n  steps.b.sandbox wider\n    \
+        + none: it may do whatever you may do\n\n\
+        parts\n  + steps.b\n\n\
+        all else\n  steps.a.run changed\n      one\n      two\n    - three\n    + THREE\n      four\n";
+    assert!(text.starts_with(expected), "{text}");
+}

@@ -1,0 +1,37 @@
+//! Public vectors of odd keys and signatures: see `tests/vectors/README.md`.
+
+use serde_json::Value;
+
+use super::hex::unhex;
+use super::{BadKey, PublicKey};
+
+fn text<'a>(value: &'a Value, key: &str) -> &'a str {
+    value.get(key).and_then(Value::as_str).unwrap()
+}
+
+fn holds(public: &str, message: &str, signature: &str) -> Result<bool, BadKey> {
+    let key = PublicKey::from_hex(public)?;
+    Ok(key.has_signed(&unhex(message).unwrap(), &unhex(signature).unwrap()))
+}
+
+/// The table of the project says, for verifiers that let pass no part of small order and nothing
+/// that can be written in two ways, that the seventh holds and no other.
+#[test]
+fn speccheck() {
+    let cases: Vec<Value> =
+        serde_json::from_str(include_str!("../../tests/vectors/speccheck.json")).unwrap();
+    let holds = |case: &Value| {
+        holds(
+            text(case, "pub_key"),
+            text(case, "message"),
+            text(case, "signature"),
+        )
+    };
+    let held: Vec<usize> = (0..cases.len())
+        .filter(|at| holds(&cases[*at]) == Ok(true))
+        .collect();
+    assert_eq!((cases.len(), held), (17, vec![6]));
+    for weak in [0, 1, 2, 3] {
+        assert_eq!(holds(&cases[weak]), Err(BadKey::Weak), "{weak}");
+    }
+}

@@ -15,6 +15,7 @@ mod docs;
 mod escapes;
 mod examples;
 mod faults;
+mod gates;
 mod hostile;
 mod layers;
 mod leaks;

@@ -94,6 +94,7 @@ pub enum Command {
     Key(commands::key::KeyArgs),
     Audit(commands::audit::AuditArgs),
     Graph(commands::graph::GraphArgs),
+    Gate(commands::gate::GateArgs),
     Diff(commands::diff::DiffArgs),
     Schema(commands::schema::SchemaArgs),
     Backup(commands::backup::BackupArgs),

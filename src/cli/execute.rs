@@ -7,7 +7,7 @@ use clap::Args;
 
 use super::load::Ready;
 use super::watch::{Watched, watch};
-use super::{Exit, Failure, Ui, keep, load_record, normal, relative};
+use super::{Exit, Failure, Ui, Workspace, keep, load_record, normal, relative};
 use crate::bus::{Act, Message};
 use crate::config;
 use crate::engine::{EngineError, Finished, Ground, Observer, Question, Session};
@@ -62,7 +62,7 @@ pub fn followed(
         pass: ready.config.env_pass.clone(),
         log_limit: ready.config.logs.max_bytes,
         hands,
-        around: around(ui, ready),
+        around: around(ui, &ready.config.sandbox, &ready.workspace),
         approvers: crate::approval::Approvers::owner(Vec::new()),
         stays: false,
         bus: watch.bus.clone(),
@@ -71,8 +71,8 @@ pub fn followed(
     Ok(Watched { session, watch })
 }
 
-fn around(ui: &Ui, ready: &Ready) -> Option<Arc<Around>> {
-    let (config, workspace) = (&ready.config.sandbox, &ready.workspace);
+/// What confines checks and steps, as a configuration says it; `None`: nothing.
+pub fn around(ui: &Ui, config: &config::Sandbox, workspace: &Workspace) -> Option<Arc<Around>> {
     let around = || {
         Around::new(
             &workspace.root,

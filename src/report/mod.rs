@@ -21,6 +21,7 @@ pub mod diff;
 pub mod draw;
 pub mod follow;
 mod forecast;
+mod gated;
 mod hint;
 mod lines;
 pub mod mistakes;
@@ -31,6 +32,7 @@ mod units;
 mod words;
 
 pub use forecast::{Forecast, Foreseen};
+pub use gated::{gated, gated_json, lane};
 pub use paint::{BAD, BOLD, DIM, GOOD, NAME, WARN, paint, plain};
 pub use table::{Align, Table};
 pub use units::{elapsed, first_line, fit, moment, plural, size};

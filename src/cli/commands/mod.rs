@@ -11,6 +11,7 @@ pub mod check;
 pub mod completions;
 pub mod diff;
 pub mod doctor;
+pub mod gate;
 pub mod graph;
 pub mod init;
 pub mod key;

@@ -92,6 +92,14 @@ fn fields_that_name_secrets_and_numbers_are_looked_at() {
 }
 
 #[test]
+fn detectors_are_those_that_a_gate_may_name() {
+    let names: Vec<&str> = (crate::gate::guardrail::DETECTORS.iter())
+        .map(|detector| detector.name)
+        .collect();
+    assert_eq!(names, crate::model::DETECTORS);
+}
+
+#[test]
 fn a_detector_that_is_not_there_blocks() {
     let answer = guardrail(&rule(&["toxicity"], OnFind::Flag), &json!("x"), "it").answer;
     assert_eq!(answer, Answer::block("There is no detector `toxicity`"));

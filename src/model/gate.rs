@@ -72,17 +72,7 @@ pub enum Provider {
     Predicate(Predicate),
     /// A program.
     Script(Box<GateScript>),
-    /// The names of the detectors that are built in.
-pub const DETECTORS: [&str; 6] = [
-    "secrets",
-    "email",
-    "card",
-    "iban",
-    "hidden_unicode",
-    "injection",
-];
-
-/// Detectors that are built in.
+    /// Detectors that are built in.
     Guardrail(Guardrail),
     /// A model.
     Llm(Llm),

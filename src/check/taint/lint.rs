@@ -1,4 +1,4 @@
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -8,6 +8,7 @@ use crate::diag::{Code, Diagnostic};
 use crate::expr::{Ref, Template};
 use crate::model::taint::{Mixed, Summary, Taint, Taints};
 use crate::model::{OnFailure, Plan, Policy, Retry, Schema, Work};
+use crate::source::Span;
 use crate::spec::ast::{self, CheckWord, Gate, GateRef, ProviderWord, Step};
 use crate::spec::{Defaults, Loaded, lower};
 
@@ -21,6 +22,7 @@ pub(in crate::check) fn check(loaded: &Loaded) -> Vec<(usize, Diagnostic)> {
         taints: Taints::default(),
         done: BTreeMap::new(),
         found: Vec::new(),
+        told: BTreeSet::new(),
     };
     lint.file(0, &plan);
     lint.found
@@ -46,6 +48,7 @@ struct Lint<'l> {
     taints: Taints,
     done: BTreeMap<usize, Arc<Reached>>,
     found: Vec<(usize, Diagnostic)>,
+    told: BTreeSet<(usize, Span, Code)>,
 }
 
 /// A file that is looked at.
@@ -100,7 +103,9 @@ impl<'l> Lint<'l> {
             let place = || site.place.clone();
             reached.entry(param.clone()).or_insert_with(place);
         }
-        if let Some(from) = external(&value) {
+        // A variable for every step is read once, however many steps it reaches.
+        let told = (view.file, site.span, site.code);
+        if let Some(from) = external(&value).filter(|_| self.told.insert(told)) {
             let message = format!(
                 "an external value reaches {}: `{}` comes from {from}",
                 site.place, site.name

@@ -65,7 +65,7 @@ impl Mixed {
     pub fn param(name: &str, taint: Taint) -> Self {
         Self {
             params: Arc::new(BTreeSet::from([name.to_owned()])),
-            ..Self::of(taint, &format!("the parameter `{name}`"))
+            ..Self::of(taint, &format!("the parameter `{name}`, which is {}", taint.as_str()))
         }
     }
 

@@ -85,6 +85,7 @@ pub enum Command {
     Resume(commands::resume::ResumeArgs),
     Retry(commands::retry::RetryArgs),
     Cancel(commands::cancel::CancelArgs),
+    Deny(commands::deny::DenyArgs),
     Runs(commands::runs::RunsArgs),
     Show(commands::show::ShowArgs),
     Logs(commands::logs::LogsArgs),

@@ -3,7 +3,11 @@ use std::process::{Command, Stdio};
 
 use super::workspace::CONFIG;
 use super::{Exit, Failure, Workspace, normal};
+use crate::digest::Digest;
 use crate::spec::{Files, MAX_FILE, Unreadable};
+
+/// How many versions of a file are looked at.
+const VERSIONS: u32 = 200;
 
 /// The files of a workspace as they are in a revision of its git repository.
 #[derive(Debug)]
@@ -157,6 +161,18 @@ impl Files for Revision {
     fn leads_out(&self, _: &str) -> bool {
         false
     }
+}
+
+/// A file of a workspace as it once was in its git repository, by the digest of its content.
+pub fn past_text(root: &Path, path: &str, digest: Digest) -> Option<String> {
+    let limit = format!("--max-count={VERSIONS}");
+    let commits = git(root, &["log", "--format=%H", &limit, "--all", "--", path])?;
+    let commits = String::from_utf8(commits).ok()?;
+    commits.lines().find_map(|commit| {
+        let bytes = git(root, &["cat-file", "blob", &format!("{commit}:./{path}")])?;
+        let is_it = Digest::of(&bytes) == digest;
+        String::from_utf8(bytes).ok().filter(|_| is_it)
+    })
 }
 
 /// What git answers; nothing if it refuses. It only reads: no hook, no filter, no pager.

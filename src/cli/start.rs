@@ -44,6 +44,7 @@ fn run(ui: &Ui, command: &Command) -> Result<Exit, Failure> {
         Command::Resume(args) => commands::resume::run(ui, args),
         Command::Retry(args) => commands::retry::run(ui, args),
         Command::Cancel(args) => commands::cancel::run(ui, args),
+        Command::Deny(args) => commands::deny::run(ui, args),
         Command::Runs(args) => commands::runs::run(ui, args),
         Command::Show(args) => commands::show::run(ui, args),
         Command::Logs(args) => commands::logs::run(ui, args),

@@ -9,6 +9,7 @@ pub mod backup;
 pub mod cancel;
 pub mod check;
 pub mod completions;
+pub mod deny;
 pub mod diff;
 pub mod doctor;
 pub mod gate;

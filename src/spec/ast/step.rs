@@ -1,6 +1,6 @@
 use super::{
-    Allow, Approve, Cache, Check, ClassRule, ForEach, GateRef, Http, Limits, Matrix, Retry, Shell, Wait,
-    sound,
+    Allow, Approve, Cache, Check, ClassRule, ForEach, GateRef, Http, Limits, Matrix, Retry, Shell,
+    Wait, sound,
 };
 use crate::diag::{Code, Diagnostic};
 use crate::expr::{Expr, Template};
@@ -181,11 +181,17 @@ fn agrees(step: &mut Step, fields: &Fields<'_, '_>, decoder: &mut Decoder<'_>) {
 fn decided(fields: &Fields<'_, '_>, decoder: &mut Decoder<'_>) {
     let help = [
         ("timeout", "write `timeout` inside `approve`"),
-        ("outputs", "what `approve` shows are the outputs of the step"),
+        (
+            "outputs",
+            "what `approve` shows are the outputs of the step",
+        ),
         ("cache", "leave it out: a decision is made each time"),
         ("artifacts", "leave it out: a decision leaves no files"),
         ("cwd", "leave it out: nothing is executed"),
-        ("env", "leave it out: nothing is executed; `show` gives values"),
+        (
+            "env",
+            "leave it out: nothing is executed; `show` gives values",
+        ),
     ];
     for (key, help) in help.into_iter().filter(|_| fields.has("approve")) {
         if fields.has(key) {
@@ -199,7 +205,9 @@ fn decided(fields: &Fields<'_, '_>, decoder: &mut Decoder<'_>) {
 /// Notes keys that speak of a process in steps that have none of their own, and limits without
 /// the sandbox that they hold in.
 fn confined(fields: &Fields<'_, '_>, decoder: &mut Decoder<'_>) {
-    let without = ["http", "uses", "wait", "approve"].iter().any(|key| fields.has(key));
+    let without = ["http", "uses", "wait", "approve"]
+        .iter()
+        .any(|key| fields.has(key));
     let is_process = fields.has("run") || fields.has("exec") || !without;
     for key in ["allow", "limits", "classify"] {
         if fields.has(key) && !is_process {

@@ -6,6 +6,7 @@
 
 mod attest;
 mod audit;
+mod auditor;
 mod bad_input;
 mod cheaters;
 mod cli;

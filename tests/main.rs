@@ -4,6 +4,7 @@
     reason = "a test that meets what it does not expect fails"
 )]
 
+mod approvals;
 mod attest;
 mod audit;
 mod auditor;
@@ -17,6 +18,7 @@ mod docs;
 mod escapes;
 mod examples;
 mod faults;
+mod gates;
 mod hostile;
 mod layers;
 mod leaks;

@@ -6,6 +6,7 @@
 //!
 //! Start at [`main`]; one file a command in `commands`.
 
+mod approve;
 mod args;
 mod choose;
 mod collect;

@@ -32,6 +32,13 @@ pub(super) fn recorded<'a>(
     all
 }
 
+/// The files that some steps were checked with, as recorded.
+pub fn recorded_evidence(events: &[(u64, Event)], steps: &[Name]) -> Vec<Artifact> {
+    let all = recorded(events.iter().map(|(_, event)| event)).into_iter();
+    let of_them = all.filter(|(place, _)| steps.contains(&place.step));
+    of_them.flat_map(|(_, files)| files).collect()
+}
+
 /// The results of a run whose files are not what they were when they were checked. What is gone
 /// was cleaned up, if the plan has steps for that.
 pub fn stale_now(root: &Path, plan: &Plan, events: &[(u64, Event)]) -> Vec<Stale> {
@@ -59,13 +66,14 @@ pub(super) fn taken(plan: &Arc<Plan>, events: &[(u64, Event)]) -> Option<Arc<Fix
     files.map(fixed)
 }
 
-/// The files that a run of a plan may execute, if it was approved.
+/// The files that a run of a plan may execute, if they were approved in advance.
 pub(super) fn pins(
     session: &Session,
     plan: &Arc<Plan>,
     approved: Option<&Approved>,
 ) -> Option<Arc<Pins>> {
-    let files = approved?
+    let files = approved
+        .filter(|approved| !approved.pins.is_empty())?
         .pins
         .iter()
         .map(|pin| (pin.path.clone(), pin.digest));

@@ -1,6 +1,7 @@
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
+use crate::approval::Approvers;
 use crate::bus::Bus;
 use crate::exec::evidence::Memo;
 use crate::exec::sandbox::Around;
@@ -15,6 +16,7 @@ use crate::time::Clock;
 
 use super::Observer;
 use super::locks::Locks;
+use super::parking::{Parking, Question};
 
 /// What every run of one program shares.
 pub struct Session {
@@ -36,12 +38,17 @@ pub struct Session {
     pub around: Option<Arc<Around>>,
     /// Where everything that became durable is told.
     pub bus: Bus,
+    /// Whose answers count where people are asked.
+    pub approvers: Approvers,
+    /// Whether it stays while runs have nothing to do but to wait for people.
+    pub stays: bool,
     /// Follows the runs.
     pub observer: Mutex<Box<dyn Observer + Send>>,
     pub(super) client: http::Client,
     pub(super) secrets: Everybodys,
     pub(super) locks: Locks,
     pub(super) memo: Memo,
+    pub(super) parking: Parking,
 }
 
 /// What a [`Session`] is made of.
@@ -64,6 +71,10 @@ pub struct Ground {
     pub around: Option<Arc<Around>>,
     /// Where everything that became durable is told.
     pub bus: Bus,
+    /// Whose answers count where people are asked.
+    pub approvers: Approvers,
+    /// Whether it stays while runs have nothing to do but to wait for people.
+    pub stays: bool,
     /// Follows the runs.
     pub observer: Box<dyn Observer + Send>,
 }
@@ -129,6 +140,9 @@ pub enum EngineError {
     /// The process died that keeps all others, and with it everything that was under way.
     #[error(transparent)]
     Lost(#[from] crate::exec::keeper::Lost),
+    /// It has nothing to do but to wait for people.
+    #[error("the run waits for an approval")]
+    Parked(Vec<Question>),
     /// Somebody asked for the end.
     #[error("told to end")]
     Told,
@@ -146,6 +160,7 @@ impl Session {
             secrets: Everybodys::default(),
             locks: Locks::default(),
             memo: Memo::default(),
+            parking: Parking::default(),
             store: ground.store,
             clock: ground.clock,
             root: ground.root,
@@ -154,6 +169,8 @@ impl Session {
             log_limit: ground.log_limit,
             hands: ground.hands,
             around: ground.around,
+            approvers: ground.approvers,
+            stays: ground.stays,
             bus: ground.bus,
             observer: Mutex::new(ground.observer),
         })

@@ -2,6 +2,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+use crate::cli::approve::{ApprovalArgs, enter};
 use crate::cli::execute::{Telling, finish, prune, session};
 use crate::cli::load::Ready;
 use crate::cli::{Exit, Failure, Ui, load, params, relative, watch};
@@ -28,6 +29,8 @@ pub struct RunArgs {
     /// Show what would run, and touch nothing
     #[arg(long, conflicts_with_all = ["junit", "report"])]
     dry_run: bool,
+    #[command(flatten)]
+    approval: ApprovalArgs,
     #[command(flatten)]
     telling: Telling,
     /// How many steps run at once, instead of what the plan says
@@ -61,15 +64,21 @@ fn begin(ui: &Ui, args: &RunArgs) -> Result<Exit, Failure> {
         return Ok(Exit::Ok);
     }
     let run = ui.env.new_run()?;
+    let entered = enter(ui, &ready, (&run, &params), &args.approval)?;
     let session = session(ui, &ready, &args.telling)?;
     let request = Request {
         run,
         plan: ready.plan.clone(),
         path: ready.path.clone(),
-        sources: ready.sources.clone(),
+        sources: ready
+            .sources
+            .iter()
+            .cloned()
+            .chain([entered.token])
+            .collect(),
         params,
         past: None,
-        approved: None,
+        approved: Some(entered.approved),
         config: serde_json::json!({ "max_parallel": args.jobs }),
     };
     let finished = engine::run(&session, request);

@@ -18,7 +18,11 @@ pub(super) struct Used {
 impl Used {
     /// Whether a gate is not shown yet; it will be.
     fn is_new(&mut self, gate: &Arc<Gate>) -> bool {
-        let is_new = !self.gates.iter().any(|seen| Arc::ptr_eq(seen, gate));
+        let same = |seen: &Arc<Gate>| {
+            let one_file = seen.path.is_some() && seen.path == gate.path;
+            one_file || Arc::ptr_eq(seen, gate)
+        };
+        let is_new = !self.gates.iter().any(same);
         if is_new {
             self.gates.push(Arc::clone(gate));
         }

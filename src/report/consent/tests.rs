@@ -2,16 +2,19 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use super::sample::{ALL, plan};
 use super::{Consent, House, consent};
 use crate::digest::Digest;
 use crate::model::Object;
 use crate::report::plain;
 use crate::spec::plan_schema;
+use sample::{ALL, plan};
+
+mod gates;
+pub(in crate::report) mod sample;
 
 /// Every key of the language, where it is shown, and what is shown of it.
 fn keys() -> Vec<(&'static str, &'static str, &'static str)> {
-    let rows = include_str!("keys.txt")
+    let rows = include_str!("tests/keys.txt")
         .lines()
         .filter(|row| !row.starts_with('#'));
     rows.map(|row| {

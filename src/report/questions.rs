@@ -24,8 +24,15 @@ pub fn shown(ask: &Ask, row: &RunRow, events: &[(u64, Event)]) -> String {
         visible(&ask.message),
     );
     for (name, value) in &ask.show {
-        let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-        let _ = writeln!(text, "  {} {}", paint(DIM, &format!("{name}:")), visible(&value));
+        let value = value
+            .as_str()
+            .map_or_else(|| value.to_string(), str::to_owned);
+        let _ = writeln!(
+            text,
+            "  {} {}",
+            paint(DIM, &format!("{name}:")),
+            visible(&value)
+        );
     }
     for (name, value) in &ask.rewritten {
         let value = value.to_string();

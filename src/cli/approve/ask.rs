@@ -180,7 +180,10 @@ fn counts(
         params: &params,
         run: Some(&case.posed.run),
         ask: Some(&ask),
-        initiator: case.approved.as_ref().and_then(|approved| approved.initiator),
+        initiator: case
+            .approved
+            .as_ref()
+            .and_then(|approved| approved.initiator),
         spawned: None,
         now: ui.env.now(),
     };
@@ -195,7 +198,9 @@ fn counts(
         return Err(failure.hint(refusal.remedy()));
     }
     let before = reader.answers(&case.posed.run, case.posed.ask.number)?;
-    let before = before.iter().filter_map(|one| Token::parse(&one.token).ok());
+    let before = before
+        .iter()
+        .filter_map(|one| Token::parse(&one.token).ok());
     let all: Vec<Token> = before.chain([token.clone()]).collect();
     Ok(decide(&all, &subject, &quorum).0)
 }
@@ -254,7 +259,11 @@ fn told(case: &Case, verdict: Verdict, decided: &Decided) -> String {
         _ => format!("`{name}` of run {short} is approved\n"),
     };
     let hint = paint(NAME, "hint:");
-    let top = case.row.parent.as_ref().map_or(short, |(above, _)| above.short());
+    let top = case
+        .row
+        .parent
+        .as_ref()
+        .map_or(short, |(above, _)| above.short());
     let _ = writeln!(
         text,
         "{hint} whoever works on it goes on by itself; if nobody does: wf resume {top}"

@@ -90,7 +90,10 @@ pub fn late(posed: &Posed, given: &Given, wanted: Decision) -> Result<String, Fa
         format!(" by {}", names.join(", "))
     };
     let (name, word) = (posed.name(), given.decision.as_str());
-    let message = format!("`{name}` of run {} was {word}{by} before", posed.run.short());
+    let message = format!(
+        "`{name}` of run {} was {word}{by} before",
+        posed.run.short()
+    );
     if given.decision == wanted {
         return Ok(message);
     }

@@ -2,12 +2,12 @@
 
 use std::path::Path;
 
-use crate::support::{Did, Sandbox, until};
+use crate::support::{Did, Sandbox};
 
-const LOG: &str = ".wf/audit/log.jsonl";
+pub const LOG: &str = ".wf/audit/log.jsonl";
 
 /// A workspace with some runs.
-fn lived(runs: usize) -> Sandbox {
+pub fn lived(runs: usize) -> Sandbox {
     let sandbox = Sandbox::new();
     sandbox.file(
         "plan.md",
@@ -19,21 +19,21 @@ fn lived(runs: usize) -> Sandbox {
     sandbox
 }
 
-fn run(sandbox: &Sandbox, times: usize) {
+pub fn run(sandbox: &Sandbox, times: usize) {
     for _ in 0..times {
         sandbox.wf(&["run", "plan.md", "-q"]).exits(0);
     }
 }
 
-fn verify(sandbox: &Sandbox) -> Did {
+pub fn verify(sandbox: &Sandbox) -> Did {
     sandbox.wf(&["audit", "verify"])
 }
 
-fn lines(sandbox: &Sandbox) -> Vec<String> {
+pub fn lines(sandbox: &Sandbox) -> Vec<String> {
     sandbox.read(LOG).lines().map(str::to_owned).collect()
 }
 
-fn put(sandbox: &Sandbox, lines: &[String]) {
+pub fn put(sandbox: &Sandbox, lines: &[String]) {
     let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
     sandbox.file(LOG, text);
 }
@@ -99,7 +99,7 @@ fn every_change_of_the_database_is_found_and_named() {
     }
 }
 
-fn events(sandbox: &Sandbox) -> i64 {
+pub fn events(sandbox: &Sandbox) -> i64 {
     let count = "SELECT count(*) FROM events";
     let database = sandbox.database();
     database.query_row(count, [], |row| row.get(0)).unwrap()
@@ -275,7 +275,7 @@ fn an_older_audit_log_is_found_even_with_its_mark() {
 }
 
 /// A key pair, and a checkpoint that is signed with it.
-fn checkpoint(sandbox: &Sandbox) {
+pub fn checkpoint(sandbox: &Sandbox) {
     let key = "-----BEGIN PRIVATE KEY-----\n\
                MC4CAQAwBQYDK2VwBCIEIJ1hsZ3v/VpguoRK9JLsLMREScVpezJpGXA7rAMcrn9g\n\
                -----END PRIVATE KEY-----\n";
@@ -297,7 +297,7 @@ fn checkpoint(sandbox: &Sandbox) {
 /// The public key of that pair.
 const PUBLIC: &str = "d75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a";
 
-fn verify_with_checkpoint(sandbox: &Sandbox) -> Did {
+pub fn verify_with_checkpoint(sandbox: &Sandbox) -> Did {
     let args = [
         "audit",
         "verify",
@@ -367,144 +367,4 @@ fn a_checkpoint_that_was_changed_or_signed_by_another_says_nothing() {
         .wf(&args)
         .exits(0)
         .says("nobody signed the checkpoint");
-}
-
-#[test]
-fn a_restored_backup_is_told_as_what_it_is() {
-    let sandbox = lived(1);
-    sandbox.wf(&["backup", "state.tar"]).exits(0);
-    checkpoint(&sandbox);
-    run(&sandbox, 1);
-    sandbox.wf(&["restore", "--force", "state.tar"]).exits(0);
-    let all = events(&sandbox);
-    let said = format!(
-        "from a backup: the database went back to event {all} of {}",
-        2 * all
-    );
-    let said = said.as_str();
-    verify(&sandbox).exits(0).says(said);
-    run(&sandbox, 1);
-    verify(&sandbox).exits(0).says(said);
-    verify_with_checkpoint(&sandbox).exits(0);
-    // Where nothing is left, the audit log of the backup comes back with it.
-    std::fs::remove_dir_all(sandbox.at(".wf")).unwrap();
-    sandbox.wf(&["restore", "state.tar"]).exits(0);
-    verify(&sandbox).exits(0).says("from a backup");
-}
-
-#[test]
-fn forgotten_runs_still_verify() {
-    let sandbox = lived(3);
-    sandbox.file("wf.yaml", "retention: {max_runs: 1}\n");
-    run(&sandbox, 1);
-    sandbox.wf(&["audit", "tail"]).says("pruned runs=3");
-    verify(&sandbox).exits(0);
-    // An audit log that begins now reads of them what is left.
-    std::fs::remove_dir_all(sandbox.at(".wf/audit")).unwrap();
-    verify(&sandbox).exits(1).says("there is no audit log");
-    let first = events(&sandbox) + 1;
-    run(&sandbox, 1);
-    let said = format!("the audit log begins with event {first} of the database: nobody watched");
-    verify(&sandbox).exits(1).says(&said);
-    checkpoint(&sandbox);
-    verify_with_checkpoint(&sandbox)
-        .exits(0)
-        .says("the checkpoint vouches for it");
-}
-
-#[test]
-fn a_killed_program_leaves_a_history_that_holds() {
-    for point in (1..60).step_by(4) {
-        let sandbox = lived(1);
-        let mut command = sandbox.command(&["run", "plan.md"]);
-        let killed = command.env("WF_CRASH", format!("engine:{point}"));
-        if killed.output().unwrap().status.code().is_some() {
-            break;
-        }
-        let did = verify(&sandbox);
-        assert_eq!(did.code, Some(0), "at {point}: {}", did.all());
-        run(&sandbox, 1);
-        let did = verify(&sandbox);
-        assert_eq!(did.code, Some(0), "at {point}: {}", did.all());
-        assert!(!did.all().contains("note"), "at {point}: {}", did.all());
-    }
-}
-
-#[test]
-fn half_a_line_is_taken_away_and_told() {
-    let sandbox = lived(1);
-    let text = sandbox.read(LOG);
-    sandbox.file(LOG, format!("{text}{{\"at\":\"2026-"));
-    verify(&sandbox).exits(0).says("half a line");
-    run(&sandbox, 1);
-    verify(&sandbox)
-        .exits(0)
-        .says("tells of half a line that was taken away");
-}
-
-#[test]
-fn several_programs_write_one_log() {
-    let sandbox = lived(1);
-    let one = events(&sandbox);
-    let running: Vec<_> = (0..4)
-        .map(|_| sandbox.start(&["run", "plan.md", "-q"]))
-        .collect();
-    for child in running {
-        assert!(child.wait_with_output().unwrap().status.success());
-    }
-    let did = verify(&sandbox).exits(0);
-    assert!(!did.all().contains("note"), "{}", did.all());
-    assert_eq!(events(&sandbox), 5 * one);
-    let found = sandbox.wf(&["audit", "report", "--json"]).exits(0);
-    let report: serde_json::Value = serde_json::from_str(&found.out).unwrap();
-    assert_eq!(report["report"]["runs"]["succeeded"], 5, "{}", found.out);
-    let wrong = &report["report"]["boundary_violations"];
-    assert_eq!(*wrong, serde_json::json!([]), "{}", found.out);
-}
-
-#[test]
-fn a_log_that_cannot_be_written_stops_the_start_of_a_run() {
-    let sandbox = lived(1);
-    std::fs::remove_dir_all(sandbox.at(".wf/audit")).unwrap();
-    sandbox.file(".wf/audit", "a file");
-    sandbox.wf(&["run", "plan.md"]).exits(6).says("audit log");
-}
-
-#[test]
-fn records_are_followed_while_they_are_written() {
-    let sandbox = lived(1);
-    let mut follower = sandbox.start(&["audit", "tail", "-n", "0", "--follow", "--json"]);
-    let (out, heard) = (follower.stdout.take().unwrap(), sandbox.at("heard"));
-    let copier = std::thread::scope(|scope| {
-        let copied = scope.spawn(|| {
-            let (mut out, mut to) = (out, std::fs::File::create(&heard).unwrap());
-            std::io::copy(&mut out, &mut to).map(drop)
-        });
-        run(&sandbox, 1);
-        until("the end is heard", || {
-            sandbox.read("heard").contains("\"kind\":\"closed\"")
-        });
-        follower.kill().unwrap();
-        follower.wait().unwrap();
-        copied.join()
-    });
-    copier.unwrap().unwrap();
-}
-
-#[test]
-fn nothing_secret_is_in_the_audit_log() {
-    let sandbox = Sandbox::new();
-    sandbox.file(
-        "plan.md",
-        "---\nkind: plan\nid: plan\nparams: {word: {type: string}}\nsteps:\n\
-         \x20 - id: a\n    run: echo text=outputvalue >> $WF_OUTPUT; echo printedvalue; exit 0\n\
-         \x20   outputs: {text: {type: string}}\n    env: {WORD: \"{{ params.word }}\"}\n---\n",
-    );
-    sandbox
-        .wf(&["run", "plan.md", "-p", "word=paramvalue"])
-        .exits(0);
-    let log = sandbox.read(LOG);
-    for word in ["outputvalue", "printedvalue", "paramvalue"] {
-        assert!(!log.contains(word), "{word}: {log}");
-    }
 }

@@ -7,6 +7,7 @@
 mod approvals;
 mod attest;
 mod audit;
+mod auditor;
 mod bad_input;
 mod cheaters;
 mod cli;

@@ -9,9 +9,10 @@ use super::entry::{plan_ref, read, usage, used};
 use super::view::{changes, shown, signed};
 use super::{AnswerArgs, Rules, pins, token_path};
 use crate::approval::{Nonce, Refusal, Scope, Statement, Token, VERSION, Verdict};
+use crate::bus::Act;
 use crate::cli::keys::{self, OwnKey, PassphraseArgs};
 use crate::cli::load::{self, Ready};
-use crate::cli::{Exit, Failure, Ui, normal, relative};
+use crate::cli::{Exit, Failure, Ui, normal, relative, watch};
 use crate::machine::Pin;
 use crate::time::parse_duration;
 
@@ -106,6 +107,8 @@ pub fn approve(ui: &Ui, path: &Path, args: &PlanArgs) -> Result<Exit, Failure> {
         }
     };
     write(ui, &out, &signed_token)?;
+    let scope = Scope::FullPlan.as_str().to_owned();
+    watch::note(ui, Act::Approved { scope, key: id });
     ui.print(&signed(
         &proposal,
         &signed_token,

@@ -26,6 +26,7 @@ mod hint;
 mod lines;
 pub mod mistakes;
 mod paint;
+pub mod questions;
 pub mod record;
 mod table;
 mod units;

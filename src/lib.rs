@@ -28,7 +28,8 @@
 //! | words | [`digest`] [`source`] [`diag`] [`name`] [`time`] [`crash`] | know nothing else |
 //! | language | [`expr`] [`model`] [`spec`] [`graph`] [`check`] [`config`] | be pure: text in, model and diagnostics out |
 //! | decisions | [`gate`] [`machine`] [`verify`] [`mask`] [`seal`] [`approval`] | be pure: no clock, no I/O, no async |
-//! | hands | [`store`] [`exec`] [`repeat`] | touch the disk, processes and the network |
+//! | between | [`bus`] | pass on what happened, in memory |
+//! | hands | [`store`] [`exec`] [`repeat`] [`audit`] | touch the disk, processes and the network |
 //! | engine | [`engine`] | wait |
 //! | faces | [`report`] [`cli`] | speak to people |
 //!
@@ -42,10 +43,13 @@
 //! check, or a step that asks for it; a *guard* is one thing that it enforces. *Fixed*: what a check
 //! relies on, as it was when the run began. *Evidence*: what was checked; it is *stale* once that
 //! has changed. *Correction*: what an attempt is told about the one before.
+//! *Taint*: how far a value is trusted, by where it comes from.
 //!
 //! Start reading at [`machine`].
 
 pub mod approval;
+pub mod audit;
+pub mod bus;
 pub mod check;
 pub mod cli;
 pub mod config;

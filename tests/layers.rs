@@ -29,10 +29,13 @@ const LAYERS: &[(&str, &str)] = &[
     ("repeat", "name model expr gate machine store"),
     (
         "engine",
-        "name digest time crash model expr graph gate machine verify mask store exec repeat config",
+        "name digest time crash model expr graph gate machine verify mask store exec repeat config bus",
     ),
     ("seal", "digest"),
     ("approval", "digest time name model machine seal"),
+    ("bus", "name digest time gate machine"),
+    // It watches, and can reach nobody: no engine, no way to publish.
+    ("audit", "name digest time crash model gate machine seal store bus"),
     (
         "report",
         "source diag name digest time model expr graph gate machine store repeat engine seal",

@@ -30,6 +30,10 @@ fn schemas_are_up_to_date_and_are_schemas() {
             spec::schema_of::<EventLine>("An event of a wf run", "event"),
         ),
         (
+            "audit",
+            spec::schema_of::<wf::audit::Record>("A record of the audit log of wf", "audit"),
+        ),
+        (
             "attestation",
             spec::schema_of::<Statement>("What a wf run proved", "attestation"),
         ),

@@ -132,7 +132,7 @@ fn holds(token: &Token, subject: &Subject<'_>, approvers: &Approvers) -> Result<
 }
 
 /// Who signed, each once. Every signature must be by somebody who may sign, and must fit.
-fn signers<'a>(token: &Token, approvers: &'a Approvers) -> Result<Vec<&'a Approver>, Refusal> {
+pub(super) fn signers<'a>(token: &Token, approvers: &'a Approvers) -> Result<Vec<&'a Approver>, Refusal> {
     let envelope = token.envelope();
     let signed = envelope
         .signed()
@@ -161,7 +161,7 @@ fn signers<'a>(token: &Token, approvers: &'a Approvers) -> Result<Vec<&'a Approv
     Ok(found.into_values().collect())
 }
 
-fn in_time(statement: &Statement, now: Moment, approvers: &Approvers) -> Result<(), Refusal> {
+pub(super) fn in_time(statement: &Statement, now: Moment, approvers: &Approvers) -> Result<(), Refusal> {
     if now.after(SKEW) < statement.issued {
         return Err(Refusal::NotYet(statement.issued));
     }
@@ -176,7 +176,7 @@ fn in_time(statement: &Statement, now: Moment, approvers: &Approvers) -> Result<
     Ok(())
 }
 
-fn same_work(statement: &Statement, subject: &Subject<'_>) -> Result<(), Refusal> {
+pub(super) fn same_work(statement: &Statement, subject: &Subject<'_>) -> Result<(), Refusal> {
     let (approved, asked) = (statement.scope, subject.scope);
     if approved != asked {
         return Err(Refusal::OtherScope { approved, asked });
@@ -220,7 +220,7 @@ fn within(statement: &Statement, params: &Object) -> Result<(), Refusal> {
     })
 }
 
-fn same_place(statement: &Statement, subject: &Subject<'_>) -> Result<(), Refusal> {
+pub(super) fn same_place(statement: &Statement, subject: &Subject<'_>) -> Result<(), Refusal> {
     if let Some(run) = &statement.run
         && Some(run) != subject.run
     {

@@ -96,6 +96,9 @@ pub enum Refusal {
     /// Only who runs it signed.
     #[error("{0} approved what {0} runs; somebody else must")]
     SelfApproval(String),
+    /// Somebody answered who was not asked.
+    #[error("{0} may approve, and is not among those who are asked this")]
+    NotAsked(String),
     /// More must sign.
     #[error("{found} of {required} approvers signed")]
     TooFew {
@@ -160,6 +163,7 @@ impl Refusal {
             Self::NothingSpawned | Self::OtherSpawn => {
                 "approve the goal again with what it may start"
             }
+            Self::NotAsked(_) => "let one of those answer who are asked: wf show RUN",
             Self::SelfApproval(_) | Self::TooFew { .. } => {
                 "let another approver sign it, too: wf approve PLAN"
             }

@@ -38,6 +38,8 @@ pub(super) enum Site {
     File,
     /// A glob of the files that a cache keeps.
     Cache,
+    /// What people are asked, and the values that they are shown.
+    Approve,
 }
 
 impl Site {
@@ -56,6 +58,7 @@ impl Site {
             Self::With => "`with`",
             Self::File => "a file name",
             Self::Cache => "`cache`",
+            Self::Approve => "`approve`",
         }
     }
 }
@@ -121,6 +124,11 @@ impl<'a> Reads<'a> {
         );
         let file = step.wait.iter().filter_map(|wait| wait.file.as_ref());
         self.templates(Site::File, file.map(|file| &file.value));
+        if let Some(approve) = &step.approve {
+            let shown = approve.show.iter().map(|(_, value)| &value.value);
+            let asked = std::iter::once(&approve.message.value);
+            self.templates(Site::Approve, asked.chain(shown));
+        }
         let kept = step.cache.iter().flat_map(|cache| &cache.outputs);
         self.templates(Site::Cache, kept.map(|glob| &glob.value));
         self.templates(Site::Env, step.env.iter().map(|(_, value)| value));

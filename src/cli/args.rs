@@ -92,6 +92,7 @@ pub enum Command {
     Verify(commands::verify::VerifyArgs),
     Attest(commands::attest::AttestArgs),
     Key(commands::key::KeyArgs),
+    Audit(commands::audit::AuditArgs),
     Graph(commands::graph::GraphArgs),
     Diff(commands::diff::DiffArgs),
     Schema(commands::schema::SchemaArgs),

@@ -6,9 +6,11 @@ use std::sync::Arc;
 use clap::Args;
 
 use super::load::Ready;
+use super::watch::{Watched, watch};
 use super::{Exit, Failure, Ui, keep, load_record, normal, relative};
+use crate::bus::{Act, Message};
 use crate::config;
-use crate::engine::{EngineError, Finished, Ground, Observer, Session};
+use crate::engine::{EngineError, Finished, Ground, Observer, Question, Session};
 use crate::exec::log;
 use crate::exec::sandbox::Around;
 use crate::machine::{Attempt, Outcome};
@@ -16,7 +18,7 @@ use crate::name::RunId;
 use crate::report::follow::{Actions, JsonLines, Live, Plain, Screen, Several, Volume};
 use crate::report::record::{Record, junit, summary};
 use crate::report::{NAME, WARN, paint};
-use crate::store::{Durability, Folder, Reader, Retention, Store};
+use crate::store::{Durability, Folder, Reader, Retention, Store, StoreError};
 
 /// How many of the last lines of an attempt a report shows.
 const LINES: usize = 50;
@@ -36,7 +38,7 @@ pub struct Telling {
 }
 
 /// Opens what a run needs.
-pub fn session(ui: &Ui, ready: &Ready, telling: &Telling) -> Result<Arc<Session>, Failure> {
+pub fn session(ui: &Ui, ready: &Ready, telling: &Telling) -> Result<Watched, Failure> {
     followed(ui, ready, observer(ui, ready, telling))
 }
 
@@ -45,13 +47,14 @@ pub fn followed(
     ui: &Ui,
     ready: &Ready,
     observer: Box<dyn Observer + Send>,
-) -> Result<Arc<Session>, Failure> {
+) -> Result<Watched, Failure> {
     Folder::new(&ready.workspace.state).may_be_written()?;
     // Started first: it gets ready while the database is opened.
     let hands = keep::hands(ui, &ready.workspace.state)?;
     let (state, clock) = (&ready.workspace.state, ui.env.clock());
     let store = Store::open_with_lease(state, durability(ready), clock, ui.env.lease()?)?;
-    Ok(Session::new(Ground {
+    let watch = watch(ui, ready)?;
+    let session = Session::new(Ground {
         store,
         clock: ui.env.clock(),
         root: ready.workspace.root.clone(),
@@ -60,8 +63,12 @@ pub fn followed(
         log_limit: ready.config.logs.max_bytes,
         hands,
         around: around(ui, ready),
+        approvers: crate::approval::Approvers::owner(Vec::new()),
+        stays: false,
+        bus: watch.bus.clone(),
         observer,
-    }))
+    });
+    Ok(Watched { session, watch })
 }
 
 fn around(ui: &Ui, ready: &Ready) -> Option<Arc<Around>> {
@@ -124,7 +131,13 @@ pub fn finish(
     finished: Result<Finished, EngineError>,
     telling: &Telling,
 ) -> Result<Exit, Failure> {
-    let finished = finished?;
+    let finished = match finished {
+        Err(EngineError::Parked(questions)) => {
+            waiting(ui, &questions);
+            return Ok(Exit::Waiting);
+        }
+        other => other?,
+    };
     let wants_summary = ui.env.in_actions() && ui.env.var("GITHUB_STEP_SUMMARY").is_some();
     if telling.junit.is_some() || telling.report.is_some() || wants_summary {
         let reader = Reader::open(&ready.workspace.state)?;
@@ -142,21 +155,48 @@ pub fn finish(
     }
 }
 
+/// Says what a run waits for, and what to do about it.
+fn waiting(ui: &Ui, questions: &[Question]) {
+    let hint = paint(NAME, "hint:");
+    for Question { run, ask } in questions {
+        let short = run.id.short();
+        let time = ask.expires.since(ask.since);
+        let time = crate::time::format_duration(time);
+        ui.say(&format!(
+            "run {short} waits for an approval, at most {time}: {}\n\
+             {hint} wf approve {short}, or wf deny {short} --reason WHY; then wf resume {short}\n",
+            ask.message
+        ));
+    }
+}
+
 /// Forgets the runs that the configuration keeps no longer. A run went as it went, even if this
 /// fails.
-pub fn prune(ui: &Ui, session: &Session, ready: &Ready) {
+pub fn prune(ui: &Ui, session: &Watched, ready: &Ready) {
     let keep = Retention {
         max_age: ready.config.retention.max_age,
         max_runs: ready.config.retention.max_runs.map(|runs| runs as usize),
     };
     let wanted = keep.max_age.is_some() || keep.max_runs.is_some();
-    if wanted && let Err(error) = session.store.prune(keep, ui.env.now()) {
-        let (warning, hint) = (paint(WARN, "warning:"), paint(NAME, "hint:"));
-        let remedy = error.remedy();
-        ui.say(&format!(
-            "{warning} old runs are not forgotten: {error}\n{hint} {remedy}\n"
-        ));
+    if !wanted {
+        return;
     }
+    match session.store.prune(keep, ui.env.now()) {
+        Ok(pruned) if pruned.runs > 0 => {
+            let runs = pruned.runs as u64;
+            session.publish(Message::act(ui.env.now(), Act::Pruned { runs }));
+        }
+        Ok(_) => {}
+        Err(error) => not_pruned(ui, &error),
+    }
+}
+
+fn not_pruned(ui: &Ui, error: &StoreError) {
+    let (warning, hint) = (paint(WARN, "warning:"), paint(NAME, "hint:"));
+    let remedy = error.remedy();
+    ui.say(&format!(
+        "{warning} old runs are not forgotten: {error}\n{hint} {remedy}\n"
+    ));
 }
 
 fn write_reports(

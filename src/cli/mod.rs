@@ -6,6 +6,7 @@
 //!
 //! Start at [`main`]; one file a command in `commands`.
 
+mod approve;
 mod args;
 mod choose;
 mod collect;
@@ -26,6 +27,7 @@ mod record;
 mod revision;
 mod start;
 mod ui;
+mod watch;
 mod which;
 mod workspace;
 

@@ -3,7 +3,11 @@ use std::process::{Command, Stdio};
 
 use super::workspace::CONFIG;
 use super::{Exit, Failure, Workspace, normal};
+use crate::digest::Digest;
 use crate::spec::{Files, MAX_FILE, Unreadable};
+
+/// How many versions of a file are looked at.
+const VERSIONS: u32 = 200;
 
 /// The files of a workspace as they are in a revision of its git repository.
 #[derive(Debug)]
@@ -141,22 +145,33 @@ impl Files for Revision {
     }
 
     fn names(&self, folder: &str) -> Vec<String> {
-        let folder = normal(&Path::new(&self.below).join(folder));
-        let Some(folder) = folder.to_str() else {
-            return Vec::new();
-        };
-        let tree = format!("{}:{folder}", self.commit);
-        let listed = git(&self.top, &["ls-tree", "-z", &tree]).unwrap_or_default();
-        let listed = String::from_utf8_lossy(&listed);
-        let files = listed.split('\0').filter_map(|row| row.split_once('\t'));
-        let files = files.filter(|(about, _)| about.contains(" blob "));
-        files.map(|(_, name)| name.to_owned()).collect()
+        let whole = normal(&Path::new(&self.below).join(folder));
+        let place = format!("{}:{}", self.commit, whole.display());
+        let listed = git(&self.top, &["ls-tree", "--name-only", "-z", &place]);
+        let text = listed.and_then(|bytes| String::from_utf8(bytes).ok());
+        let names = text.unwrap_or_default();
+        let mut names: Vec<String> = names.split('\0').map(str::to_owned).collect();
+        names.retain(|name| !name.is_empty());
+        names.sort();
+        names
     }
 
     /// Nothing of a revision is followed.
     fn leads_out(&self, _: &str) -> bool {
         false
     }
+}
+
+/// A file of a workspace as it once was in its git repository, by the digest of its content.
+pub fn past_text(root: &Path, path: &str, digest: Digest) -> Option<String> {
+    let limit = format!("--max-count={VERSIONS}");
+    let commits = git(root, &["log", "--format=%H", &limit, "--all", "--", path])?;
+    let commits = String::from_utf8(commits).ok()?;
+    commits.lines().find_map(|commit| {
+        let bytes = git(root, &["cat-file", "blob", &format!("{commit}:./{path}")])?;
+        let is_it = Digest::of(&bytes) == digest;
+        String::from_utf8(bytes).ok().filter(|_| is_it)
+    })
 }
 
 /// What git answers; nothing if it refuses. It only reads: no hook, no filter, no pager.

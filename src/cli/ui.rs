@@ -84,6 +84,14 @@ impl Ui {
         let _ = self.err().write_all(text.as_bytes());
     }
 
+    /// What says something beside the answer when this is gone.
+    pub fn teller(&self) -> impl Fn(&str) + use<> {
+        let choice = self.choice(&io::stderr());
+        move |text| {
+            let _ = AutoStream::new(io::stderr(), choice).write_all(text.as_bytes());
+        }
+    }
+
     /// Says something beside the answer, unless quiet is asked for.
     pub fn note(&self, text: &str) {
         if self.volume > Volume::Quiet {

@@ -26,6 +26,8 @@ record! {
         default gates: Vec<Spanned<GateId>>,
         /// How long finished runs are kept; for ever if absent.
         optional retention: RetentionFile,
+        /// How the auditor tells what it sees.
+        optional audit: AuditFile,
         /// Patterns of variables of the environment that every step sees.
         default env_pass: Vec<Spanned<String>>,
     }
@@ -46,6 +48,14 @@ record! {
         optional max_age: Period,
         /// How many finished runs are kept.
         optional max_runs: u32,
+    }
+}
+
+record! {
+    /// How the auditor tells what it sees.
+    pub struct AuditFile as "the audit" {
+        /// After how much activity it writes a report: `5m` if absent.
+        optional window: Period,
     }
 }
 

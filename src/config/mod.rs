@@ -9,6 +9,8 @@ mod load;
 mod settings;
 
 pub use approvers::{ApproverFile, ApproversFile, Day, KeyText, load_approvers};
-pub use file::{ConfigFile, Durability, LogsFile, RetentionFile, SandboxFile, SandboxReads};
+pub use file::{
+    AuditFile, ConfigFile, Durability, LogsFile, RetentionFile, SandboxFile, SandboxReads,
+};
 pub use load::load;
 pub use settings::{Config, Logs, Retention, Sandbox};

@@ -21,6 +21,8 @@ pub struct Config {
     pub logs: Logs,
     /// How long finished runs are kept.
     pub retention: Retention,
+    /// After how much activity the auditor writes a report.
+    pub audit_window: Duration,
     /// Patterns of variables of the environment that every step sees.
     pub env_pass: Vec<String>,
     /// The gates that hold for every plan, before its own, and where they are named.
@@ -102,6 +104,7 @@ impl Default for Config {
                 max_bytes: 64 << 20,
             },
             retention: Retention::default(),
+            audit_window: Duration::from_mins(5),
             env_pass: Vec::new(),
             gates: Vec::new(),
         }
@@ -130,6 +133,10 @@ impl From<ConfigFile> for Config {
                 max_age: retention.max_age.map(|period| period.0),
                 max_runs: retention.max_runs,
             },
+            audit_window: file
+                .audit
+                .and_then(|audit| audit.window)
+                .map_or(plain.audit_window, |window| window.0),
             env_pass: file.env_pass.into_iter().map(|glob| glob.value).collect(),
             gates: file.gates,
         }

@@ -168,8 +168,9 @@ fn concluded(
     });
     match &finished {
         Ok(_) => session.hands.settle(),
-        // Whoever took the run over goes on with what is under way.
-        Err(EngineError::Store(StoreError::Fenced { .. })) => {}
+        // Whoever took the run over goes on with what is under way. What waits for people leaves
+        // nothing under way but services.
+        Err(EngineError::Store(StoreError::Fenced { .. }) | EngineError::Parked(_)) => {}
         Err(_) => session.hands.kill(),
     }
     finished

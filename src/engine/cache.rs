@@ -105,7 +105,7 @@ fn key(task: &Task, step: &Step) -> Result<(Digest, Value, Vec<String>), Unable>
         cwd: step.cwd.as_deref().unwrap_or("."),
         sandbox: confined.map(|allow| (allow, &step.limits)),
         env,
-        params: &task.run.params,
+        params: task.run.params(),
         item: task.item.as_ref().map(|item| &item.value),
         outputs: &step.outputs,
         files: &files,

@@ -1,6 +1,6 @@
 //! The loop of one run: wait for what happens, decide, make durable, carry out.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use tokio::sync::watch;
 use tokio::task::{AbortHandle, JoinSet};
 
 use crate::exec::Stop;
-use crate::machine::{Attempt, Effect, Event, Happening, Input, Machine, Place, Timer, Turn};
+use crate::machine::{Ask, Attempt, Effect, Event, Happening, Input, Machine, Place, Timer, Turn};
 use crate::model::{Wait, Work};
 use crate::store::{Appended, Batch, NewRun, StoreError, Ticket};
 use crate::time::Moment;
@@ -16,7 +16,10 @@ use crate::time::Moment;
 use super::end::end_of;
 use super::run::Ongoing;
 use super::timers::Timers;
-use super::{EngineError, Finished, evidence, judging, locks, unit};
+use super::{EngineError, Finished, Question, evidence, publish, unit};
+
+/// How long it takes at most until an answer of people is seen.
+const LOOK: Duration = Duration::from_millis(500);
 
 /// What a unit of work comes back with.
 pub(super) type Report = Result<Option<Happening>, EngineError>;
@@ -27,11 +30,15 @@ pub(super) struct Dispatcher {
     machine: Machine,
     now: Moment,
     timers: Timers,
-    units: JoinSet<Report>,
-    stops: BTreeMap<Option<Attempt>, watch::Sender<Stop>>,
-    lockers: BTreeMap<Place, AbortHandle>,
+    pub(super) units: JoinSet<Report>,
+    pub(super) stops: BTreeMap<Option<Attempt>, watch::Sender<Stop>>,
+    pub(super) lockers: BTreeMap<Place, AbortHandle>,
+    /// What people are asked, and who looks whether they have answered.
+    pub(super) asks: BTreeMap<u32, (Box<Ask>, AbortHandle)>,
+    /// The attempts that are runs of their own.
+    pub(super) nested: BTreeSet<Attempt>,
     /// Who looks at evidence before the run ends.
-    confirms: Option<AbortHandle>,
+    pub(super) confirms: Option<AbortHandle>,
     undurable: VecDeque<Undurable>,
     /// How many events of the run the store has, or is about to have.
     sent: u64,
@@ -53,6 +60,8 @@ enum Woken {
     Unit(Report),
     Timer,
     Told,
+    Look,
+    Idle,
     Tick,
 }
 
@@ -78,6 +87,8 @@ impl Dispatcher {
             units: JoinSet::new(),
             stops: BTreeMap::new(),
             lockers: BTreeMap::new(),
+            asks: BTreeMap::new(),
+            nested: BTreeSet::new(),
             confirms: None,
             undurable: VecDeque::new(),
             sent: 0,
@@ -90,6 +101,9 @@ impl Dispatcher {
     /// Goes on behind events that are recorded: the time of a run does not go back, even if the
     /// clock was set back while nobody worked on it.
     pub(super) fn behind(mut self, events: &[(u64, Event)]) -> Self {
+        for (_, event) in events {
+            self.run.note_passed(event);
+        }
         if let Some((number, last)) = events.last() {
             self.now = self.now.max(last.at);
             self.sent = *number;
@@ -111,15 +125,20 @@ impl Dispatcher {
             self.happen(Moment::default(), begin);
         }
         self.heed(&mut stop);
+        let parking = Arc::clone(&self.run.session);
         loop {
             if let Some(end) = self.over() {
+                parking.parking.forget(&self.run.this);
                 return Ok(end);
             }
+            self.park()?;
             match self.wait(&mut stop).await? {
-                Woken::Durable(answer) => self.durable(answer?),
+                Woken::Durable(answer) => self.durable(&answer?),
                 Woken::Unit(report) => self.unit_ended(report?),
                 Woken::Timer => self.ring(),
                 Woken::Told => self.heed(&mut stop),
+                Woken::Look => self.look_again(),
+                Woken::Idle => {}
                 Woken::Tick => self.run.session.observe(|observer| observer.tick()),
             }
             while let Some(report) = self.units.try_join_next() {
@@ -138,7 +157,8 @@ impl Dispatcher {
         let session = Arc::clone(&self.run.session);
         let next = self.timers.next(session.clock.now());
         let sleep = next.filter(|_| self.end.is_none());
-        let ticks = self.run.this.path.is_empty() && {
+        let (asks, outermost) = (!self.asks.is_empty(), self.run.this.path.is_empty());
+        let ticks = outermost && {
             let mut wants = false;
             session.observe(|observer| wants = observer.wants_ticks());
             wants
@@ -154,7 +174,32 @@ impl Dispatcher {
             Some(report) = self.units.join_next(), if !self.units.is_empty() => Ok(Woken::Unit(joined(report))),
             () = tokio::time::sleep(sleep.unwrap_or_default()), if sleep.is_some() => Ok(Woken::Timer),
             Ok(()) = stop.changed() => Ok(Woken::Told),
+            () = tokio::time::sleep(LOOK), if asks => Ok(Woken::Look),
+            () = session.parking.changed(), if outermost => Ok(Woken::Idle),
             () = tokio::time::sleep(Duration::from_millis(100)), if ticks => Ok(Woken::Tick),
+        }
+    }
+
+    /// Leaves, if no run of the session has anything to do but to wait for people.
+    fn park(&self) -> Result<(), EngineError> {
+        let session = &self.run.session;
+        let busy = self.units.len() > self.nested.len() || !self.undurable.is_empty();
+        let waits = !self.asks.is_empty() || !self.nested.is_empty();
+        let idle = !busy && waits && self.end.is_none() && self.timers.are_patient();
+        let questions = || {
+            let asks = self.asks.values().map(|(ask, _)| Question {
+                run: self.run.this.clone(),
+                ask: (**ask).clone(),
+            });
+            asks.collect()
+        };
+        session.parking.note(&self.run.this, idle.then(questions));
+        let outermost = self.run.this.path.is_empty();
+        match session.parking.questions() {
+            Some(questions) if outermost && !session.stays && !questions.is_empty() => {
+                Err(EngineError::Parked(questions))
+            }
+            _ => Ok(()),
         }
     }
 
@@ -196,16 +241,18 @@ impl Dispatcher {
     }
 
     /// The oldest turn is durable: it may be shown and carried out.
-    fn durable(&mut self, _: Appended) {
+    fn durable(&mut self, appended: &Appended) {
         let Some(turn) = self.undurable.pop_front() else {
             return;
         };
         for event in &turn.events {
+            self.run.note_passed(event);
             self.run
                 .session
                 .observe(|observer| observer.event(&self.run.this, event));
             self.end = self.end.take().or_else(|| end_of(&self.run.this.id, event));
         }
+        publish::durable(&self.run, appended, turn.events);
         turn.effects
             .into_iter()
             .for_each(|effect| self.carry_out(effect));
@@ -214,7 +261,16 @@ impl Dispatcher {
     fn unit_ended(&mut self, report: Option<Happening>) {
         let Some(what) = report else { return };
         match &what {
-            Happening::Ended(ended) => drop(self.stops.remove(&Some(ended.attempt.clone()))),
+            Happening::Ended(ended) => {
+                self.nested.remove(&ended.attempt);
+                self.stops.remove(&Some(ended.attempt.clone()));
+            }
+            Happening::Gated { place, .. } => {
+                let asked = place.as_ref();
+                self.stops
+                    .retain(|name, _| name.as_ref().map(|name| &name.place) != asked);
+            }
+            Happening::Answered { number, .. } => drop(self.asks.remove(number)),
             Happening::Judged { attempt, .. } => drop(self.stops.remove(attempt)),
             Happening::Locked { place } => drop(self.lockers.remove(place)),
             _ => {}
@@ -229,7 +285,7 @@ impl Dispatcher {
         }
     }
 
-    fn wake(&mut self, at: Moment, timer: Timer) {
+    pub(super) fn wake(&mut self, at: Moment, timer: Timer) {
         let step = match &timer {
             Timer::Wait(attempt) => Some(unit::step_of(&self.run, &attempt.place)),
             _ => None,
@@ -258,130 +314,6 @@ impl Dispatcher {
                 );
             }
         }
-    }
-
-    fn carry_out(&mut self, effect: Effect) {
-        let run = Arc::clone(&self.run);
-        match effect {
-            Effect::Wake { timer, at } => self.wake(at, timer),
-            Effect::Kill { attempt, force } => {
-                if let Some(stop) = self.stops.get(&attempt) {
-                    let degree = if force { Stop::AtOnce } else { Stop::Gently };
-                    stop.send_if_modified(|now| std::mem::replace(now, degree.max(*now)) < degree);
-                }
-            }
-            Effect::Unlock { place, lock } => {
-                if let Some(waiter) = self.lockers.remove(&place) {
-                    waiter.abort();
-                }
-                self.units.spawn(locks::unlock(run, place, lock));
-            }
-            // Who insists on the end does not wait for what evidence is worth.
-            Effect::Finish { .. } => {
-                if let Some(confirms) = self.confirms.take() {
-                    confirms.abort();
-                }
-            }
-            Effect::Lock { place, lock } => {
-                let waiter = self.units.spawn(locks::lock(run, place.clone(), lock));
-                self.lockers.insert(place, waiter);
-            }
-            other => self.spawn(run, other),
-        }
-    }
-
-    /// Begins a unit of work.
-    fn spawn(&mut self, run: Arc<Ongoing>, effect: Effect) {
-        match effect {
-            Effect::Start {
-                attempt,
-                item_value,
-                reads,
-                correction,
-                tool_args,
-            } => self.start(unit::Task {
-                run,
-                attempt,
-                item: item_value,
-                reads,
-                since: None,
-                correction,
-                tool_args,
-            }),
-            Effect::Watch {
-                attempt,
-                since,
-                item_value,
-                reads,
-                correction,
-                tool_args,
-            } => self.begin(unit::Task {
-                run,
-                attempt,
-                item: item_value,
-                reads,
-                since: Some(since),
-                correction,
-                tool_args,
-            }),
-            Effect::Check {
-                attempt,
-                item_value: item,
-                reads,
-            } => self.judge(judging::Case {
-                run,
-                attempt,
-                item,
-                reads,
-            }),
-            Effect::Lookup {
-                place,
-                item_value,
-                reads,
-            } => {
-                self.units
-                    .spawn(super::cache::look(run, place, item_value, reads));
-            }
-            Effect::Remember {
-                place,
-                outputs,
-                artifacts,
-            } => {
-                self.units
-                    .spawn(super::cache::remember(run, place, outputs, artifacts));
-            }
-            Effect::Confirm { places } => {
-                self.confirms = Some(self.units.spawn(evidence::confirm(run, places)));
-            }
-            _ => {}
-        }
-    }
-
-    /// Begins an attempt, and looks whether what it relies on is as it was when it was checked.
-    fn start(&mut self, task: unit::Task) {
-        for place in evidence::dependencies(&task.run, &task.attempt) {
-            let run = Arc::clone(&task.run);
-            self.units.spawn(evidence::relied_on(run, place));
-        }
-        self.begin(task);
-    }
-
-    /// Begins checks.
-    fn judge(&mut self, case: judging::Case) {
-        let stop = self.stopper(case.attempt.clone());
-        self.units.spawn(judging::check(case, stop));
-    }
-
-    /// Begins, or takes up again, the work of an attempt.
-    fn begin(&mut self, task: unit::Task) {
-        let stop = self.stopper(Some(task.attempt.clone()));
-        self.units.spawn(task.work(stop));
-    }
-
-    fn stopper(&mut self, attempt: Option<Attempt>) -> watch::Receiver<Stop> {
-        let (stop, heard) = watch::channel(Stop::No);
-        self.stops.insert(attempt, stop);
-        heard
     }
 }
 

@@ -59,13 +59,14 @@ pub(super) fn taken(plan: &Arc<Plan>, events: &[(u64, Event)]) -> Option<Arc<Fix
     files.map(fixed)
 }
 
-/// The files that a run of a plan may execute, if it was approved.
+/// The files that a run of a plan may execute, if they were approved in advance.
 pub(super) fn pins(
     session: &Session,
     plan: &Arc<Plan>,
     approved: Option<&Approved>,
 ) -> Option<Arc<Pins>> {
-    let files = approved?
+    let files = approved
+        .filter(|approved| !approved.pins.is_empty())?
         .pins
         .iter()
         .map(|pin| (pin.path.clone(), pin.digest));

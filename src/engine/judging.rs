@@ -152,7 +152,7 @@ impl Case {
             grace: self.run.plan.parts().policy.grace,
             around: session.around.clone(),
             pins: self.run.pins.clone(),
-            params: self.run.params.clone(),
+            params: self.run.params().clone(),
         }
     }
 
@@ -196,7 +196,7 @@ impl Case {
         let attempt = self.attempt.as_ref();
         let known = Known {
             run: &self.run.this.id,
-            params: &self.run.params,
+            params: self.run.params(),
             reads: &self.reads,
             item: self.item.as_ref(),
             index: attempt.and_then(|attempt| attempt.place.item),
@@ -212,7 +212,7 @@ impl Case {
         };
         let (run, check) = (Arc::clone(&self.run), check.clone());
         let look = move || {
-            let params = Some(&run.params).filter(|_| run.this.path.is_empty());
+            let params = Some(run.params()).filter(|_| run.this.path.is_empty());
             fixed.glimpse(&check, site(&run.session, params)).map(Some)
         };
         let lost = |_| {

@@ -10,15 +10,20 @@
 
 mod again;
 mod artifacts;
+mod asking;
 mod begin;
 mod cache;
 mod dispatch;
 mod end;
 mod evidence;
+mod gating;
 mod judging;
 mod locks;
 mod nested;
 mod observe;
+mod orders;
+mod parking;
+mod publish;
 mod run;
 mod scope;
 mod session;
@@ -30,4 +35,6 @@ pub use again::{Again, Criterion, Finding, Freshness, verify};
 pub use begin::{cancel, resume, run, tidy};
 pub use evidence::stale_now;
 pub use observe::{Observer, RunRef, Stream};
+pub use asking::scope;
+pub use parking::Question;
 pub use session::{EngineError, Finished, Ground, Request, Session};

@@ -1,12 +1,14 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+
+use serde_json::Value;
 
 use crate::digest::Digest;
 use crate::exec::fixed::Fixed;
 use crate::exec::pinned::Pins;
 use crate::exec::secret::Secrets;
-use crate::machine::{Approved, Artifact, Attempt, Place};
+use crate::machine::{Approved, Artifact, Attempt, Event, Fact, GatePoint, Place};
 use crate::mask::Mask;
 use crate::model::{Object, Plan};
 use crate::name::Name;
@@ -46,7 +48,9 @@ pub(super) struct Ongoing {
     pub(super) session: Arc<Session>,
     pub(super) this: RunRef,
     pub(super) plan: Arc<Plan>,
-    pub(super) params: Object,
+    params: Object,
+    /// The parameters, if gates rewrote them.
+    rewritten: OnceLock<Object>,
     /// By which right it is worked on.
     pub(super) tenure: Tenure,
     /// The run that it repeats, and what it takes over of it.
@@ -106,6 +110,7 @@ impl Ongoing {
             this,
             plan,
             params,
+            rewritten: OnceLock::new(),
             tenure,
             past,
             dir,
@@ -117,6 +122,24 @@ impl Ongoing {
             approved,
             files,
         }))
+    }
+
+    /// The resolved parameters, as gates let them in.
+    pub(super) fn params(&self) -> &Object {
+        self.rewritten.get().unwrap_or(&self.params)
+    }
+
+    /// Notes what gates let in.
+    pub(super) fn note_passed(&self, event: &Event) {
+        if let Fact::GatesPassed {
+            point: GatePoint::Start,
+            rewritten,
+            ..
+        } = &event.fact
+            && let Some(params) = rewritten.get("message").and_then(Value::as_object)
+        {
+            let _ = self.rewritten.set(params.clone());
+        }
     }
 
     /// What must not be shown: every secret read so far.

@@ -1,6 +1,8 @@
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
+use crate::approval::Approvers;
+use crate::bus::Bus;
 use crate::exec::evidence::Memo;
 use crate::exec::sandbox::Around;
 use crate::exec::secret::Everybodys;
@@ -14,6 +16,7 @@ use crate::time::Clock;
 
 use super::Observer;
 use super::locks::Locks;
+use super::parking::{Parking, Question};
 
 /// What every run of one program shares.
 pub struct Session {
@@ -33,12 +36,19 @@ pub struct Session {
     pub hands: Hands,
     /// What confines checks, and steps that ask for it; `None`: nothing.
     pub around: Option<Arc<Around>>,
+    /// Where everything that became durable is told.
+    pub bus: Bus,
+    /// Whose answers count where people are asked.
+    pub approvers: Approvers,
+    /// Whether it stays while runs have nothing to do but to wait for people.
+    pub stays: bool,
     /// Follows the runs.
     pub observer: Mutex<Box<dyn Observer + Send>>,
     pub(super) client: http::Client,
     pub(super) secrets: Everybodys,
     pub(super) locks: Locks,
     pub(super) memo: Memo,
+    pub(super) parking: Parking,
 }
 
 /// What a [`Session`] is made of.
@@ -59,6 +69,12 @@ pub struct Ground {
     pub hands: Hands,
     /// What confines checks, and steps that ask for it; `None`: nothing.
     pub around: Option<Arc<Around>>,
+    /// Where everything that became durable is told.
+    pub bus: Bus,
+    /// Whose answers count where people are asked.
+    pub approvers: Approvers,
+    /// Whether it stays while runs have nothing to do but to wait for people.
+    pub stays: bool,
     /// Follows the runs.
     pub observer: Box<dyn Observer + Send>,
 }
@@ -124,6 +140,9 @@ pub enum EngineError {
     /// The process died that keeps all others, and with it everything that was under way.
     #[error(transparent)]
     Lost(#[from] crate::exec::keeper::Lost),
+    /// It has nothing to do but to wait for people.
+    #[error("the run waits for an approval")]
+    Parked(Vec<Question>),
     /// Somebody asked for the end.
     #[error("told to end")]
     Told,
@@ -141,6 +160,7 @@ impl Session {
             secrets: Everybodys::default(),
             locks: Locks::default(),
             memo: Memo::default(),
+            parking: Parking::default(),
             store: ground.store,
             clock: ground.clock,
             root: ground.root,
@@ -149,6 +169,9 @@ impl Session {
             log_limit: ground.log_limit,
             hands: ground.hands,
             around: ground.around,
+            approvers: ground.approvers,
+            stays: ground.stays,
+            bus: ground.bus,
             observer: Mutex::new(ground.observer),
         })
     }

@@ -66,6 +66,13 @@ impl Timers {
         first.into_iter().chain(instant).min()
     }
 
+    /// Whether none of them lets work begin: all are limits on how long something may wait.
+    pub(super) fn are_patient(&self) -> bool {
+        let patient =
+            |timer: &Timer| matches!(timer, Timer::Ask { .. } | Timer::Run | Timer::Queue(_));
+        self.instants.is_empty() && self.whiles.values().all(|(_, timer)| patient(timer))
+    }
+
     /// A timer that went off, and its instant.
     pub(super) fn pop(&mut self, wall: Moment) -> Option<(Moment, Timer)> {
         if let Some(first) = self.whiles.first_entry()

@@ -5,6 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use serde_json::Value;
 use tokio::sync::watch;
 
 use crate::exec::attempt::Gone;
@@ -218,6 +219,11 @@ impl Task {
             .map(|(_, value)| value.as_str());
         let argv = match &step.work {
             Work::Run(script) => shell::argv(script, path, &cwd),
+            Work::Exec(_) if self.tool_args.is_some() => {
+                let words = self.tool_args.as_ref().and_then(|args| args.as_array());
+                let words = words.into_iter().flatten().filter_map(Value::as_str);
+                words.map(str::to_owned).collect()
+            }
             Work::Exec(templates) => {
                 let words = templates.iter();
                 let render = |known: &Known<'_>| words.map(|word| word.render(known)).collect();
@@ -253,7 +259,7 @@ impl Task {
             allow: self.run.session.around.as_ref().and(step.allow.as_ref()),
             plan: &self.run.plan.parts().env,
             step: &step.env,
-            params: &self.run.params,
+            params: self.run.params(),
             run: &self.run.this.id,
             attempt: &self.attempt,
             item: self.item.as_ref(),
@@ -296,7 +302,7 @@ impl Task {
     ) -> T {
         with(&Known {
             run: &self.run.this.id,
-            params: &self.run.params,
+            params: self.run.params(),
             reads: &self.reads,
             item: self.item.as_ref(),
             index: self.attempt.place.item,

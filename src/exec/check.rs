@@ -21,10 +21,10 @@ use crate::time::Clock;
 use crate::verify::{FileFound, Found, Judgement, judge};
 
 /// How much of a probe's output is kept for judging, in bytes.
-const HEAD: usize = 1024 * 1024;
+pub(super) const HEAD: usize = 1024 * 1024;
 
 /// How much a probe may print if nothing is said, in bytes.
-const OUTPUT: u64 = 1 << 30;
+pub(super) const OUTPUT: u64 = 1 << 30;
 
 /// Where checks run.
 #[derive(Clone)]
@@ -98,19 +98,7 @@ impl Trial {
         let root = &self.ground.root;
         let paths = self.expect.file_exists.iter();
         let files: Vec<FileFound> = paths.map(|path| look(root, path)).collect();
-        let found = Found {
-            exit: probed.as_ref().map(|probed| &probed.exit),
-            stdout: probed.as_ref().map_or(&[], |probed| &probed.out),
-            stderr: probed.as_ref().map_or(&[], |probed| &probed.err),
-            truncated: probed.as_ref().is_some_and(|probed| probed.truncated),
-            out_end: probed
-                .as_ref()
-                .map_or(&[], |probed| probed.ends.out.as_bytes()),
-            err_end: probed
-                .as_ref()
-                .map_or(&[], |probed| probed.ends.err.as_bytes()),
-            files: &files,
-        };
+        let found = found(probed.as_ref(), &files);
         let took = self.ground.clock.now().since(began).as_millis();
         let millis = u64::try_from(took).unwrap_or(u64::MAX);
         let rule = |found: &Found<'_>| judge(&self.expect, found, &self.classify);
@@ -122,8 +110,25 @@ impl Trial {
     }
 }
 
+/// What a probe left for judgement; `None`: nothing was run.
+pub(super) fn found<'a>(probed: Option<&'a Probed>, files: &'a [FileFound]) -> Found<'a> {
+    Found {
+        exit: probed.map(|probed| &probed.exit),
+        stdout: probed.map_or(&[], |probed| &probed.out),
+        stderr: probed.map_or(&[], |probed| &probed.err),
+        truncated: probed.is_some_and(|probed| probed.truncated),
+        out_end: probed.map_or(&[], |probed| probed.ends.out.as_bytes()),
+        err_end: probed.map_or(&[], |probed| probed.ends.err.as_bytes()),
+        files,
+    }
+}
+
 /// What a check executes, with everything rendered.
-fn command(check: &Check, ground: &Ground, scope: &dyn Scope) -> Result<Option<Command>, Unable> {
+pub(super) fn command(
+    check: &Check,
+    ground: &Ground,
+    scope: &dyn Scope,
+) -> Result<Option<Command>, Unable> {
     let Some(probe) = &check.probe else {
         return Ok(None);
     };
@@ -170,7 +175,7 @@ fn folder(root: &Path, cwd: Option<&str>) -> Result<PathBuf, Unable> {
 
 /// Looks whether a path is a file of the workspace. One that leaves it is refused whether or not
 /// there is something.
-fn look(root: &Path, path: &str) -> FileFound {
+pub(super) fn look(root: &Path, path: &str) -> FileFound {
     let path = Path::new(path);
     match Beneath::open(root).and_then(|root| root.is_file(path)) {
         Ok(true) => FileFound::Yes,
@@ -181,7 +186,11 @@ fn look(root: &Path, path: &str) -> FileFound {
 
 /// The ruling on what was found, told without secrets. Texts are shortened when they are told,
 /// so they are masked before that: half a secret would not be known as one.
-fn discreet(judge: impl Fn(&Found<'_>) -> Judgement, found: &Found<'_>, mask: &Mask) -> Judgement {
+pub(super) fn discreet(
+    judge: impl Fn(&Found<'_>) -> Judgement,
+    found: &Found<'_>,
+    mask: &Mask,
+) -> Judgement {
     let judged = judge(found);
     if mask.is_empty() {
         return judged;
@@ -207,7 +216,7 @@ fn discreet(judge: impl Fn(&Found<'_>) -> Judgement, found: &Found<'_>, mask: &M
 }
 
 /// Bytes without secrets. Where they were cut off, what could be the beginning of one is left out.
-fn masked(bytes: &[u8], mask: &Mask) -> Vec<u8> {
+pub(super) fn masked(bytes: &[u8], mask: &Mask) -> Vec<u8> {
     let mut stream = mask.stream();
     let mut shown = stream.feed(bytes).into_owned();
     if bytes.len() < HEAD {

@@ -23,6 +23,7 @@ pub mod environment;
 pub mod evidence;
 pub mod files;
 pub mod fixed;
+pub mod gate;
 pub mod http;
 pub mod keeper;
 pub mod keyfile;

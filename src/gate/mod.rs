@@ -10,6 +10,7 @@
 mod escalation;
 pub mod llm;
 mod pass;
+pub mod predicate;
 mod result;
 mod ruling;
 #[cfg(test)]
@@ -20,4 +21,4 @@ pub use escalation::{BUILT_IN, Resolved, after, chain, escalation};
 pub use pass::Pass;
 pub use result::{ALLOWED_MUTATIONS, Action, Answer, Context, GateResult, Gated};
 pub use ruling::{Ruling, ruling};
-pub use subject::{no_provider, subject};
+pub use subject::{about, no_provider, replaced, subject};

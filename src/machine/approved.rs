@@ -55,7 +55,8 @@ pub struct Approved {
     /// The key of whoever started the run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub initiator: Option<Digest>,
-    /// The files that were approved, by path.
+    /// The files that were approved in advance, by path: no other is executed. Empty if whoever
+    /// starts the run signs for it in the same moment.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub pins: Vec<Pin>,
 }

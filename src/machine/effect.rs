@@ -54,6 +54,9 @@ pub enum Effect {
         /// What the templates of the work read.
         #[serde(default, skip_serializing_if = "Object::is_empty")]
         reads: Object,
+        /// The steps that it depends on, or of the run all, with their outputs.
+        #[serde(default, skip_serializing_if = "Object::is_empty")]
+        steps: Object,
         /// The outputs of the attempt, or of the run.
         #[serde(default, skip_serializing_if = "Object::is_empty")]
         outputs: Object,

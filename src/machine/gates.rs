@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use super::blocked::Block;
 use super::end::Final;
@@ -11,7 +12,7 @@ use super::scope::{self, View};
 use super::state::{self, Doing, Live, Spot};
 use super::{Attempt, Effect, Fact, Machine, Phase, Place, Standing, StepState};
 use crate::gate::{self, Action, GateResult, Gated, Ruling};
-use crate::model::{Gate, Lane, Object, Plan, Trigger, resolve_params};
+use crate::model::{Gate, Lane, Object, Plan, StepIx, Trigger, Work, resolve_params};
 
 /// Where gates are asked.
 #[derive(
@@ -115,8 +116,26 @@ impl Machine {
             attempt: live.map_or(made, |live| live.attempt),
             item_value: spot.and_then(|spot| self.state.item(spot)).cloned(),
             reads,
+            steps: self.steps_before(spot),
             outputs: outputs.unwrap_or_default(),
         });
+    }
+
+    /// The steps that a place depends on, or all steps, as far as they gave something.
+    fn steps_before(&self, spot: Option<Spot>) -> Object {
+        let all = || (0..u32::try_from(self.plan.parts().main).unwrap_or(u32::MAX)).map(StepIx);
+        let steps: Vec<StepIx> = match spot {
+            Some(spot) => self.plan.step(spot.ix()).depends_on.clone(),
+            None => all().collect(),
+        };
+        let mut told = Object::new();
+        for ix in steps {
+            if let Some(outputs) = &self.state.slot(ix.0).outputs {
+                let outputs = serde_json::json!({ "outputs": outputs });
+                told.insert(self.plan.step(ix).id.to_string(), outputs);
+            }
+        }
+        told
     }
 
     /// What gates rewrote of what is to be executed at a place.
@@ -256,7 +275,19 @@ impl Machine {
                 let bad = bad_outputs(self.plan.step(spot?.ix()), outputs)?;
                 Some(format!("it rewrote the outputs: {bad}"))
             }
-            GatePoint::Enter | GatePoint::Publish => None,
+            GatePoint::Enter => {
+                let args = rewritten.get("tool_args")?;
+                let words = args.as_array().filter(|words| !words.is_empty());
+                let texts = words.is_some_and(|words| words.iter().all(Value::is_string));
+                let exec = matches!(self.plan.step(spot?.ix()).work, Work::Exec(_));
+                let why = match (exec, texts) {
+                    (true, true) => return None,
+                    (true, false) => "it rewrote the program and its arguments to something else",
+                    (false, _) => "it rewrote what is executed, and only `exec` can be rewritten",
+                };
+                Some(why.into())
+            }
+            GatePoint::Publish => None,
         }
     }
 

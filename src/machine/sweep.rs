@@ -98,7 +98,9 @@ impl Machine {
     /// Ends what runs and shall not go on.
     pub(super) fn kill_live(&mut self, force: bool) {
         let ending = self.state.ending();
-        if ending && self.state.phase == Phase::Verify && self.state.judged.is_none() {
+        let gated = matches!(self.state.phase, Phase::Gates | Phase::Publish);
+        let checked = self.state.phase == Phase::Verify && self.state.judged.is_none();
+        if ending && (checked || gated) {
             self.turn.effects.push(Effect::Kill {
                 attempt: None,
                 force,

@@ -39,6 +39,13 @@ impl JsonPath {
     pub fn select<'v>(&self, value: &'v Value) -> Vec<&'v Value> {
         self.0.query(value).all()
     }
+
+    /// Where the values are that it selects, in order: JSON pointers (RFC 6901).
+    pub fn pointers(&self, value: &Value) -> Vec<String> {
+        let found = self.0.query_located(value);
+        let places = found.locations();
+        places.map(|place| place.to_json_pointer()).collect()
+    }
 }
 
 /// Writes the path as the standard would.

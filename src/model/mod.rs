@@ -11,6 +11,7 @@ mod approve;
 mod check;
 mod escalation;
 mod gate;
+mod json_expect;
 mod json_path;
 mod param;
 mod plan;
@@ -28,6 +29,7 @@ pub use escalation::{Escalation, EscalationAction};
 pub use gate::{
     Gate, GateScript, Guardrail, Lane, Llm, OnFind, Predicate, Provider, Range, Trigger,
 };
+pub use json_expect::{JsonMiss, bounds, is_within};
 pub use json_path::{BadJsonPath, JsonPath};
 pub use param::{BadParams, Param, resolve as resolve_params};
 pub use plan::{BadPlan, OnFailure, Parts, Plan, PlanOutput, Policy, Secret, SecretSource};

@@ -152,7 +152,7 @@ fn missing(step: &Step, headings: &[String], decoder: &mut Decoder<'_>) {
     decoder.note(match near {
         Some(near) => mistake.help(format!("the section `{near}` has a script; is it meant?")),
         None => mistake.help(format!(
-            "add `run`, `exec`, `http`, `uses` or `wait`, or a section `{id}` with a fenced script"
+            "add `run`, `exec`, `http`, `uses`, `wait` or `approve`, or a section `{id}` with a fenced script"
         )),
     });
 }

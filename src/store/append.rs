@@ -4,8 +4,9 @@ use serde::Serialize;
 use super::batch::Recorded;
 use super::log::{FORM, Position, Tail};
 use super::writer::Writing;
-use super::{Appended, Batch, NewRun, StoreError, owners, project};
+use super::{Appended, Batch, LogPlace, NewRun, StoreError, answers, owners, project};
 use crate::digest::Digest;
+use crate::machine::Fact;
 use crate::name::RunId;
 
 /// Adds a batch to the log and to the projections.
@@ -17,8 +18,13 @@ pub(super) fn append(writing: &Writing<'_>, batch: Batch) -> Result<Appended, St
     }
     let mut tail = Tail::read(connection).map_err(failed)?;
     let found = find(connection, &batch.run).map_err(failed)?;
+    let mut rows = Vec::with_capacity(batch.events.len() + 1);
     let mut place = match (batch.new, found) {
-        (Some(new), None) => record(writing, &mut tail, &batch.run, new)?,
+        (Some(new), None) => {
+            let place = record(writing, &mut tail, &batch.run, new)?;
+            rows.push(LogPlace::from(&tail));
+            place
+        }
         (None, Some(place)) => place,
         (Some(_), Some(_)) => return Err(StoreError::KnownRun(batch.run)),
         (None, None) => return Err(StoreError::UnknownRun(batch.run)),
@@ -29,12 +35,17 @@ pub(super) fn append(writing: &Writing<'_>, batch: Batch) -> Result<Appended, St
     }
     for event in &batch.events {
         place.n += 1;
+        if let Fact::RunApproved(approved) = &event.fact {
+            answers::consume(writing, &batch.run, approved)?;
+        }
         push(writing, &mut tail, place, event)?;
+        rows.push(LogPlace::from(&tail));
         project::event(connection, place, event).map_err(failed)?;
     }
     writing.tail.set(Some(tail));
     Ok(Appended {
         last: u64::try_from(place.n).unwrap_or(0),
+        rows,
     })
 }
 

@@ -16,7 +16,7 @@ use crate::time::Moment;
 pub(super) const DATABASE: &str = "state.db";
 
 /// The folders that are in a backup beside the database.
-pub(super) const FOLDERS: [&str; 2] = ["blobs", "runs"];
+pub(super) const FOLDERS: [&str; 3] = ["blobs", "runs", "audit"];
 
 /// The name of the last entry, which says that all others are there.
 pub(super) const MANIFEST: &str = "backup.json";
@@ -127,6 +127,8 @@ impl<W: Write> Archive<W> {
             .into_iter()
             .flatten()
             .filter(|entry| entry.file_type().is_file())
+            // How far a log reaches is found out from the copy, not from what it grew to since.
+            .filter(|entry| entry.path().extension().is_none_or(|end| end != "mark"))
             .map(walkdir::DirEntry::into_path);
         for path in files {
             let inside: PathBuf = path.strip_prefix(root).unwrap_or(&path).into();

@@ -46,10 +46,22 @@ pub struct NewRun {
 }
 
 /// What became of a batch.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Appended {
     /// The number of the last event of the run.
     pub last: u64,
+    /// Where each event stands in the log, in order; the row that records the run comes first, if
+    /// the batch had it.
+    pub rows: Vec<LogPlace>,
+}
+
+/// The place of an event in the log: its number there, from one, and its hash.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LogPlace {
+    /// Its number.
+    pub seq: u64,
+    /// Its hash.
+    pub hash: Digest,
 }
 
 /// A run's first row of the log, number 0: what [`NewRun`] says, with texts by their digests.

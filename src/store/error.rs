@@ -116,6 +116,24 @@ pub enum StoreError {
     /// Events were given that do not follow those that are recorded.
     #[error("run {0}: the events before these were not recorded")]
     Gap(RunId),
+    /// A question was answered otherwise before.
+    #[error("question {number} of run {} was answered already: {verdict}", run.short())]
+    Conflict {
+        /// The run.
+        run: RunId,
+        /// The number of the question.
+        number: u32,
+        /// What was decided.
+        verdict: String,
+    },
+    /// An approval was used before, for as much as it allows.
+    #[error("the approval was used already, {execution} of {executions} times")]
+    UsedUp {
+        /// Which use it was to be.
+        execution: u32,
+        /// How many it allows.
+        executions: u32,
+    },
     /// A stored file does not have the content that its name says.
     #[error("the stored file {} was altered", .0.display())]
     Altered(PathBuf),
@@ -171,6 +189,8 @@ impl StoreError {
             Self::Fenced { .. } => {
                 "nothing more was written here; `wf show` says what became of the run"
             }
+            Self::Conflict { .. } => "a decision stands; cancel the run to stop it all the same",
+            Self::UsedUp { .. } => "approve it again: wf approve PLAN",
             Self::Altered(_) => "remove the file; the step that made it must run again",
             Self::Gap(_) => "go on with `wf resume`: nothing that was acknowledged is lost",
             Self::UnknownRun(_) | Self::KnownRun(_) | Self::Closed | Self::Sqlite { .. } => {

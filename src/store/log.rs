@@ -1,5 +1,6 @@
 use rusqlite::{Connection, OptionalExtension};
 
+use super::LogPlace;
 use crate::digest::Digest;
 
 /// The version of the form that bodies are written in.
@@ -15,6 +16,15 @@ pub(super) struct Tail {
     pub seq: i64,
     /// Its hash.
     pub hash: Digest,
+}
+
+impl From<&Tail> for LogPlace {
+    fn from(tail: &Tail) -> Self {
+        Self {
+            seq: tail.seq.unsigned_abs(),
+            hash: tail.hash,
+        }
+    }
 }
 
 /// An event's place in the log and in its run.

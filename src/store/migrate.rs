@@ -11,6 +11,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("../../migrations/0001_state.sql"),
     include_str!("../../migrations/0002_leases.sql"),
     include_str!("../../migrations/0003_stale.sql"),
+    include_str!("../../migrations/0004_approvals.sql"),
 ];
 
 /// Marks our databases, in the file's header: "wfst".

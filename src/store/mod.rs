@@ -9,6 +9,7 @@
 //! **Invariant:** nothing is written of a run but under the token of the lease that is its newest.
 //! **Invariant:** only this module opens the database.
 
+mod answers;
 mod append;
 mod backup;
 mod batch;
@@ -28,6 +29,7 @@ mod lease;
 mod leases;
 mod locks;
 mod log;
+mod log_row;
 mod mark;
 mod migrate;
 mod owners;
@@ -50,8 +52,9 @@ mod ticket;
 mod view;
 mod writer;
 
+pub use answers::{Answer, Taken};
 pub use backup::{Manifest, backup};
-pub use batch::{Appended, Batch, NewRun};
+pub use batch::{Appended, Batch, LogPlace, NewRun};
 pub use blobs::Blobs;
 pub use cache::{CacheEntry, CacheLookup, KeptFile};
 pub use chain::{BrokenChain, ChainFault, head, verify_chain};
@@ -61,6 +64,8 @@ pub use find::FindError;
 pub use folder::Folder;
 pub use lease::{LEASE, Lease};
 pub use locks::Taking;
+pub use log_row::LogRow;
+pub use process::{Process, Seen};
 pub use prune::Pruned;
 pub use reader::Reader;
 pub use restore::restore;

@@ -1,10 +1,11 @@
 use std::fs;
 
 use rustix::time::{ClockId, clock_gettime};
+use serde::{Deserialize, Serialize};
 
 /// A process, told apart from others that had or will have its number.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Process {
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Process {
     /// Its id, in its namespace.
     pub pid: u32,
     /// When it started, in ticks since the boot; zero where that cannot be known.
@@ -17,7 +18,7 @@ pub(super) struct Process {
 
 /// What can be seen of a process from here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Seen {
+pub enum Seen {
     /// The machine was started anew since.
     OtherBoot,
     /// Its number means nothing here.
@@ -30,7 +31,7 @@ pub(super) enum Seen {
 
 impl Process {
     /// The process that asks.
-    pub(super) fn current() -> Self {
+    pub fn current() -> Self {
         let pid = std::process::id();
         let start = match look(pid) {
             Look::Started(start) => start,
@@ -45,7 +46,7 @@ impl Process {
     }
 
     /// Looks for it.
-    pub(super) fn seen(&self) -> Seen {
+    pub fn seen(&self) -> Seen {
         if self.boot != boot() {
             return Seen::OtherBoot;
         }

@@ -97,13 +97,19 @@ pub(super) fn event(
         Fact::StepEnded { .. } => change.step_ended(&event.fact),
         Fact::RunEnded { .. } => change.run_ended(&event.fact),
         Fact::EvidenceStale(stale) => change.stale(stale),
+        Fact::ApprovalAsked(ask) => {
+            change.asks(1)?;
+            match &ask.place {
+                Some(place) => change.step_waits(place, &ask.message),
+                None => Ok(()),
+            }
+        }
+        Fact::ApprovalAnswered { .. } => change.asks(-1),
         Fact::RunStarted { .. }
         | Fact::RunApproved(_)
         | Fact::GateJudged { .. }
         | Fact::GatesPassed { .. }
         | Fact::Escalated { .. }
-        | Fact::ApprovalAsked(_)
-        | Fact::ApprovalAnswered { .. }
         | Fact::RunBlocked { .. }
         | Fact::ChecksFixed { .. }
         | Fact::EvidenceTaken { .. }
@@ -131,6 +137,12 @@ impl<'a> Change<'a> {
             .prepare_cached(sql)?
             .execute(values)
             .map(drop)
+    }
+
+    /// Counts the questions that people have not answered.
+    fn asks(&self, more: i32) -> rusqlite::Result<()> {
+        let sql = "UPDATE runs SET asks = asks + ?2 WHERE key = ?1";
+        self.execute(sql, (self.run, more))
     }
 
     fn step_kept(&self, fact: &Fact) -> rusqlite::Result<()> {

@@ -4,9 +4,11 @@ use rusqlite::{Connection, OptionalExtension, Params, Row};
 use serde_json::Value;
 
 use super::column::Json;
+use super::log::Tail;
 use super::{
-    ArtifactRow, AttemptRow, CacheEntry, CheckRow, FindError, Folder, Lease, Owner, RunFilter,
-    RunRow, RunState, StepRow, StoreError, connect, lease, locks, owners, rows,
+    Answer, ArtifactRow, AttemptRow, CacheEntry, CheckRow, FindError, Folder, Lease, LogPlace,
+    Owner, RunFilter, RunRow, RunState, StepRow, StoreError, answers, connect, lease, locks, owners,
+    rows,
 };
 use crate::digest::Digest;
 use crate::machine::Event;
@@ -100,6 +102,16 @@ impl Reader {
             .ok_or_else(|| StoreError::UnknownRun(run.clone()))
     }
 
+    /// What people answered to a question of a run, by key.
+    pub fn answers(&self, run: &RunId, number: u32) -> Result<Vec<Answer>, StoreError> {
+        answers::of(&self.connection, run, number).map_err(|error| self.failed(&error))
+    }
+
+    /// How many uses of an approval are recorded.
+    pub fn used(&self, nonce: &str) -> Result<u32, StoreError> {
+        answers::used(&self.connection, nonce).map_err(|error| self.failed(&error))
+    }
+
     /// The configuration that a run was recorded with.
     pub fn config(&self, run: &RunId) -> Result<Value, StoreError> {
         let sql = "SELECT config FROM runs WHERE id = ?1";
@@ -180,6 +192,21 @@ impl Reader {
         )
     }
 
+    /// A text that some run was recorded with, by its digest.
+    pub fn text(&self, digest: &Digest) -> Result<Option<String>, StoreError> {
+        let sql = "SELECT text FROM texts WHERE digest = ?1";
+        let found: Vec<String> = self.all(sql, [digest.bytes().as_slice()], |row| row.get(0))?;
+        Ok(found.into_iter().next())
+    }
+
+    /// How often an approval was used to begin a run, by its nonce.
+    pub fn uses(&self, nonce: &str) -> Result<u32, StoreError> {
+        let sql = "SELECT count(*) FROM events
+                   WHERE kind = 'run_approved' AND body ->> '$.nonce' = ?1";
+        let found: Vec<u32> = self.all(sql, [nonce], |row| row.get(0))?;
+        Ok(found.into_iter().next().unwrap_or(0))
+    }
+
     /// The runs nested in a run, with the attempt that each is nested in.
     pub fn children(&self, run: &RunId) -> Result<Vec<(RunId, String)>, StoreError> {
         self.all(
@@ -258,6 +285,12 @@ impl Reader {
         })?;
         all.retain(|(_, lease)| !lease.lapsed);
         Ok(all)
+    }
+
+    /// The last event of the log.
+    pub fn end(&self) -> Result<Option<LogPlace>, StoreError> {
+        let tail = Tail::read(&self.connection).map_err(|error| self.failed(&error))?;
+        Ok((tail.seq > 0).then(|| LogPlace::from(&tail)))
     }
 
     /// What is wrong with the database file, if anything is; reads all of it.

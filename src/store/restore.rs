@@ -20,11 +20,15 @@ const MOST_MANIFEST: u64 = 1 << 16;
 /// replaced only if told, one that is worked on never.
 ///
 /// Nobody works on what is restored: its runs that have not ended can be resumed.
+///
+/// `carry` is given the folder that is about to take the place of the other, while nobody works
+/// on either: it brings over what does not go back with the database.
 pub fn restore(
     from: &Path,
     dir: &Path,
     replace: bool,
     now: Moment,
+    carry: &dyn Fn(&Path, &Manifest) -> Result<(), StoreError>,
 ) -> Result<Manifest, StoreError> {
     let failed = |error| StoreError::io("write beside", dir, &error);
     may_go(dir, replace)?;
@@ -38,8 +42,10 @@ pub fn restore(
     fs::create_dir(&fresh).map_err(failed)?;
     let manifest = unpack(from, &fresh)?;
     settle(&Folder::new(&fresh), from, &manifest, now)?;
-    sync(beside);
     let retired = retire(dir)?;
+    // Nobody writes to the old one any more.
+    carry(&fresh, &manifest)?;
+    sync(beside);
     crash::point("restore.before");
     exchange(&fresh, dir).map_err(failed)?;
     crash::point("restore.after");

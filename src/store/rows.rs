@@ -9,7 +9,7 @@ use crate::name::RunId;
 
 /// The columns that [`run`] reads.
 pub(super) const RUN: &str = "id, plan, path, outcome, standing, params, parent, parent_attempt, \
-     retry_of, created, ended, why, failed, tally, outputs";
+     retry_of, created, ended, why, failed, tally, outputs, asks";
 
 /// The rows of a run that [`step`] reads.
 pub(super) const STEPS: &str = "SELECT step, item, item_key, state, standing, attempts, started, ended, \
@@ -58,6 +58,7 @@ pub(super) fn run(row: &Row<'_>) -> rusqlite::Result<RunRow> {
             .get::<_, Option<Json<_>>>("tally")?
             .map_or_else(Default::default, |tally| tally.0),
         outputs: outputs(row)?,
+        asks: row.get("asks")?,
     })
 }
 

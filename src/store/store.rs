@@ -10,8 +10,8 @@ use super::mark::Marker;
 use super::queue::Queue;
 use super::writer::{Writer, Writing};
 use super::{
-    Appended, Batch, Blobs, CacheEntry, CacheLookup, Fence, Folder, LEASE, Pruned, Reader,
-    StoreError, Taking, Ticket, append, connect, locks, owners, prune, rebuild,
+    Answer, Appended, Batch, Blobs, CacheEntry, CacheLookup, Fence, Folder, LEASE, Pruned, Reader,
+    StoreError, Taken, Taking, Ticket, answers, append, connect, locks, owners, prune, rebuild,
 };
 use crate::crash;
 use crate::machine::Place;
@@ -167,6 +167,12 @@ impl Store {
     pub fn release_run(&self, run: &RunId) -> Ticket<()> {
         let run = run.clone();
         self.sql(move |writing| locks::release(writing.connection, &run))
+    }
+
+    /// Records what somebody answered to a question of a run.
+    pub fn answer(&self, answer: Answer) -> Ticket<Taken> {
+        self.queue
+            .send(move |writing| answers::put(writing, &answer))
     }
 
     /// Keeps a result for reuse.

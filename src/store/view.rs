@@ -36,6 +36,8 @@ pub struct RunRow {
     pub tally: Tally,
     /// Its outputs.
     pub outputs: Object,
+    /// How many questions people have not answered.
+    pub asks: u32,
 }
 
 /// Where a run is in its life.

@@ -1,10 +1,10 @@
 use std::borrow::Cow;
 
-use serde_json::{Number, Value};
+use serde_json::Value;
 
 use super::Found;
 use super::text::quoted;
-use crate::model::{Class, Expect, JsonExpect, JsonPath};
+use crate::model::{Class, Expect, JsonExpect, JsonMiss, bounds, is_within};
 
 /// Why an expectation does not hold.
 #[derive(Debug)]
@@ -99,20 +99,9 @@ fn numbers(expect: &Expect, output: &Output<'_>) -> Result<(), Miss> {
     let expected = bounds("a number", expect.output_gt, expect.output_lt);
     let text = output.whole(&expected)?.trim();
     match text.parse::<f64>() {
-        Ok(number) if within(number, expect.output_gt, expect.output_lt) => Ok(()),
+        Ok(number) if is_within(number, expect.output_gt, expect.output_lt) => Ok(()),
         _ => wrong(expected, quoted(text)),
     }
-}
-
-fn within(number: f64, above: Option<f64>, below: Option<f64>) -> bool {
-    number.is_finite() && above.is_none_or(|b| number > b) && below.is_none_or(|b| number < b)
-}
-
-fn bounds(what: &str, above: Option<f64>, below: Option<f64>) -> String {
-    let above = above.map(|bound| format!("above {bound}"));
-    let below = below.map(|bound| format!("below {bound}"));
-    let both: Vec<String> = above.into_iter().chain(below).collect();
-    format!("{what} {}", both.join(" and "))
 }
 
 fn not_empty(wanted: bool, output: &Output<'_>) -> Result<(), Miss> {
@@ -151,80 +140,17 @@ fn json(expect: &Expect, output: &Output<'_>) -> Result<(), Miss> {
 }
 
 fn at_path(expect: &JsonExpect, value: &Value) -> Result<(), Miss> {
-    let path = &expect.path;
-    let parsed = JsonPath::parse(path).map_err(|bad| Miss::Unknown {
-        expected: format!("a value at {path}"),
-        found: bad.reason,
-        class: Class::Logical,
-    })?;
-    let selected = parsed.select(value);
-    let many = || match selected.as_slice() {
-        [] => "no value".to_owned(),
-        [one] => quoted(&one.to_string()),
-        more => format!("{} values", more.len()),
-    };
-    if let Some(wanted) = expect.exists
-        && wanted == selected.is_empty()
-    {
-        let expected = if wanted { "a value" } else { "no value" };
-        return wrong(format!("{expected} at {path}"), many());
-    }
-    if let Some(count) = expect.count
-        && count != selected.len()
-    {
-        return wrong(format!("{count} values at {path}"), many());
-    }
-    if let Some(wanted) = &expect.equals
-        && !matches!(selected.as_slice(), [one] if equal(one, wanted))
-    {
-        return wrong(
-            format!("{path} to be {}", quoted(&wanted.to_string())),
-            many(),
-        );
-    }
-    if expect.lt.is_some() || expect.gt.is_some() {
-        let number = match selected.as_slice() {
-            [one] => one.as_f64(),
-            _ => None,
-        };
-        if !number.is_some_and(|number| within(number, expect.gt, expect.lt)) {
-            return wrong(
-                bounds(&format!("{path} to be a number"), expect.gt, expect.lt),
-                many(),
-            );
-        }
-    }
-    Ok(())
-}
-
-/// A number that is whole, exactly.
-fn whole(number: &Number) -> Option<i128> {
-    if !number.is_f64() {
-        return number.as_i128();
-    }
-    let number = number.as_f64()?;
-    let bound = 2.0_f64.powi(100);
-    #[expect(
-        clippy::cast_possible_truncation,
-        reason = "it is whole, and within bounds"
-    )]
-    (number.fract() == 0.0 && number.abs() < bound).then_some(number as i128)
-}
-
-/// Equality of values; a whole number equals itself written with a fraction of zero.
-fn equal(left: &Value, right: &Value) -> bool {
-    match (left, right) {
-        (Value::Number(a), Value::Number(b)) if a.is_f64() != b.is_f64() => {
-            whole(a).is_some_and(|a| whole(b) == Some(a))
-        }
-        (Value::Array(a), Value::Array(b)) => {
-            a.len() == b.len() && a.iter().zip(b).all(|(a, b)| equal(a, b))
-        }
-        (Value::Object(a), Value::Object(b)) => {
-            let in_b =
-                |(key, value): (&String, &Value)| b.get(key).is_some_and(|v| equal(value, v));
-            a.len() == b.len() && a.iter().all(in_b)
-        }
-        _ => left == right,
+    match expect.miss(value, quoted) {
+        None => Ok(()),
+        Some(JsonMiss {
+            expected,
+            found,
+            is_bad: true,
+        }) => Err(Miss::Unknown {
+            expected,
+            found,
+            class: Class::Logical,
+        }),
+        Some(miss) => wrong(miss.expected, miss.found),
     }
 }

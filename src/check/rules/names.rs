@@ -80,7 +80,11 @@ fn known(id: &str, span: Span, scene: &Scene<'_>, notes: &mut Notes) -> Option<u
 
 /// A step has the outputs it declares; one that uses a plan has those of the plan too.
 fn output_exists(step: &Step, name: &str, span: Span, scene: &Scene<'_>, notes: &mut Notes) {
-    let own = || step.outputs.iter().map(|(name, _)| name.value.as_str());
+    let shown = step.approve.iter().flat_map(|approve| approve.show.iter());
+    let shown: Vec<&str> = shown.map(|(name, _)| name.value.as_str()).collect();
+    let declared = step.outputs.iter().map(|(name, _)| name.value.as_str());
+    let declared: Vec<&str> = declared.chain(shown).collect();
+    let own = || declared.iter().copied();
     if own().any(|output| output == name) || !scene.is_absent(name) {
         return;
     }

@@ -160,7 +160,7 @@ fn told<'a>(known: &'a Known, record: &'a Record, root: &Path) -> Told<'a> {
 }
 
 /// Reads a private key that nobody else can read.
-fn signer(ui: &Ui, path: &Path) -> Result<Signer, Failure> {
+pub(super) fn signer(ui: &Ui, path: &Path) -> Result<Signer, Failure> {
     let file = normal(&ui.env.cwd().join(path));
     let shown = relative(&file, ui.env.cwd());
     let pem = read(ui, path)?;
@@ -178,7 +178,8 @@ fn signer(ui: &Ui, path: &Path) -> Result<Signer, Failure> {
     })
 }
 
-fn read(ui: &Ui, path: &Path) -> Result<String, Failure> {
+/// Reads a file that was named on the command line.
+pub(super) fn read(ui: &Ui, path: &Path) -> Result<String, Failure> {
     let file = normal(&ui.env.cwd().join(path));
     fs::read_to_string(&file).map_err(|error| {
         let shown = relative(&file, ui.env.cwd());
@@ -186,7 +187,8 @@ fn read(ui: &Ui, path: &Path) -> Result<String, Failure> {
     })
 }
 
-fn write(ui: &Ui, out: Option<&Path>, text: &str) -> Result<Exit, Failure> {
+/// Writes to a file that was named on the command line, or to standard output.
+pub(super) fn write(ui: &Ui, out: Option<&Path>, text: &str) -> Result<Exit, Failure> {
     let Some(out) = out else {
         ui.print(text)?;
         return Ok(Exit::Ok);

@@ -2,6 +2,8 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+use crate::audit;
+use crate::bus::{Act, Bound, Message};
 use crate::cli::{Exit, Failure, Ui, normal, relative};
 use crate::report::plural;
 use crate::store::{self, Manifest};
@@ -24,6 +26,11 @@ pub fn run(ui: &Ui, args: &BackupArgs) -> Result<Exit, Failure> {
     let file = normal(&ui.env.cwd().join(&args.file));
     let state = ui.workspace().state;
     let made = store::backup(&state, &file, args.force, ui.env.now())?;
+    let end = Bound {
+        seq: made.events,
+        hash: made.head,
+    };
+    audit::record_act(&state, &Message::act(ui.env.now(), Act::BackedUp { end }))?;
     let (shown, file) = (
         relative(&state, ui.env.cwd()),
         relative(&file, ui.env.cwd()),

@@ -4,6 +4,7 @@
 //! went; only `start` turns that into an exit code and a message.
 
 pub mod attest;
+pub mod audit;
 pub mod backup;
 pub mod cancel;
 pub mod check;

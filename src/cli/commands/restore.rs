@@ -3,8 +3,8 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::backup::content;
+use crate::audit;
 use crate::cli::{Exit, Failure, Ui, normal, relative};
-use crate::store;
 
 /// Put a backup in the place of the state
 #[derive(Args, Debug)]
@@ -24,7 +24,7 @@ pub struct RestoreArgs {
 pub fn run(ui: &Ui, args: &RestoreArgs) -> Result<Exit, Failure> {
     let file = normal(&ui.env.cwd().join(&args.file));
     let state = ui.workspace().state;
-    let made = store::restore(&file, &state, args.force, ui.env.now())?;
+    let made = audit::restore(&file, &state, args.force, ui.env.now())?;
     let shown = relative(&state, ui.env.cwd());
     ui.note(&format!(
         "{shown} is as it was at {}: {}\n",

@@ -1,5 +1,6 @@
 use clap::Args;
 
+use crate::cli::approve::go_on;
 use crate::cli::execute::{Telling, finish, session};
 use crate::cli::lineage::past;
 use crate::cli::{Exit, Failure, RunArg, Ui, load};
@@ -46,6 +47,7 @@ pub fn run(ui: &Ui, args: &ResumeArgs) -> Result<Exit, Failure> {
     }
     let ready = load::snapshot(ui, &reader, &run)?;
     let past = past(&reader, &row, &ready.plan)?;
+    go_on(ui, &reader, &run, &ready)?;
     drop(reader);
     let session = session(ui, &ready, &args.telling)?;
     let finished = engine::resume(&session, &run, ready.plan.clone(), past);

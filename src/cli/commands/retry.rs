@@ -1,5 +1,6 @@
 use clap::Args;
 
+use crate::cli::approve::{ApprovalArgs, enter};
 use crate::cli::choose::ChoiceArgs;
 use crate::cli::execute::{Telling, finish, prune, session};
 use crate::cli::load::Ready;
@@ -39,6 +40,8 @@ pub struct RetryArgs {
     /// Show what would run again and why, and touch nothing
     #[arg(long, conflicts_with_all = ["json", "junit", "report"])]
     dry_run: bool,
+    #[command(flatten)]
+    approval: ApprovalArgs,
     #[command(flatten)]
     telling: Telling,
 }
@@ -82,15 +85,17 @@ fn begin(
     ready: &Ready,
     (params, past, config): (Object, Past, serde_json::Value),
 ) -> Result<Exit, Failure> {
+    let run = ui.env.new_run()?;
+    let entered = enter(ui, ready, (&run, &params), &args.approval)?;
     let session = session(ui, ready, &args.telling)?;
     let request = Request {
-        run: ui.env.new_run()?,
+        run,
         plan: ready.plan.clone(),
         path: ready.path.clone(),
-        sources: ready.sources.clone(),
+        sources: ready.sources.iter().cloned().chain([entered.token]).collect(),
         params,
         past: Some(past),
-        approved: None,
+        approved: Some(entered.approved),
         config,
     };
     let finished = engine::run(&session, request);

@@ -2,9 +2,10 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+use crate::cli::approve::{ApprovalArgs, enter};
 use crate::cli::execute::{Telling, finish, prune, session};
 use crate::cli::load::Ready;
-use crate::cli::{Exit, Failure, Ui, load, params, relative};
+use crate::cli::{Exit, Failure, Ui, load, params, relative, watch};
 use crate::engine::{self, Request};
 use crate::report::Forecast;
 
@@ -29,14 +30,27 @@ pub struct RunArgs {
     #[arg(long, conflicts_with_all = ["junit", "report"])]
     dry_run: bool,
     #[command(flatten)]
+    approval: ApprovalArgs,
+    #[command(flatten)]
     telling: Telling,
     /// How many steps run at once, instead of what the plan says
     #[arg(short = 'j', long = "jobs", value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     jobs: Option<u32>,
 }
 
-/// Runs a plan.
+/// Runs a plan. That one was not begun is written down, too.
 pub fn run(ui: &Ui, args: &RunArgs) -> Result<Exit, Failure> {
+    let done = begin(ui, args);
+    if let Err(failure) = &done
+        && !args.dry_run
+        && matches!(failure.exit, Exit::Usage | Exit::Invalid | Exit::Approval)
+    {
+        watch::refused(ui, &args.plan, failure);
+    }
+    done
+}
+
+fn begin(ui: &Ui, args: &RunArgs) -> Result<Exit, Failure> {
     let ready = load::plan(ui, &args.plan, args.jobs)?;
     let params = params::resolve(ui, ready.plan.parts(), &args.params)?;
     if args.dry_run {
@@ -50,15 +64,16 @@ pub fn run(ui: &Ui, args: &RunArgs) -> Result<Exit, Failure> {
         return Ok(Exit::Ok);
     }
     let run = ui.env.new_run()?;
+    let entered = enter(ui, &ready, (&run, &params), &args.approval)?;
     let session = session(ui, &ready, &args.telling)?;
     let request = Request {
         run,
         plan: ready.plan.clone(),
         path: ready.path.clone(),
-        sources: ready.sources.clone(),
+        sources: ready.sources.iter().cloned().chain([entered.token]).collect(),
         params,
         past: None,
-        approved: None,
+        approved: Some(entered.approved),
         config: serde_json::json!({ "max_parallel": args.jobs }),
     };
     let finished = engine::run(&session, request);

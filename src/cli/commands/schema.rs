@@ -1,5 +1,6 @@
 use clap::{Args, ValueEnum};
 
+use crate::audit::Record;
 use crate::cli::{Exit, Failure, Ui};
 use crate::config::{ApproversFile, ConfigFile};
 use crate::machine::Correction;
@@ -28,6 +29,8 @@ pub enum What {
     Approvers,
     /// A line of `wf run --json`
     Event,
+    /// A line of `.wf/audit/log.jsonl`
+    Audit,
     /// What `wf attest` signs
     Attestation,
     /// What `WF_CORRECTION_FILE` holds
@@ -56,6 +59,7 @@ pub fn text(what: What) -> String {
             "What an attempt is told about the one before",
             "correction",
         ),
+        What::Audit => spec::schema_of::<Record>("A record of the audit log of wf", "audit"),
         What::Event => spec::schema_of::<EventLine>("An event of a wf run", "event"),
         What::Attestation => spec::schema_of::<Statement>("What a wf run proved", "attestation"),
     };

@@ -6,9 +6,10 @@ use globset::GlobSet;
 use super::Site;
 use super::look::{Found, Why, look};
 use crate::digest::Digest;
+use crate::exec::gate::as_check;
 use crate::exec::{Unable, environment, files};
 use crate::machine::FixedFile;
-use crate::model::{Check, Plan, Work};
+use crate::model::{Check, Gate, Plan, Work};
 
 /// The files that the checks of a run rely on, as they were when it began.
 #[derive(Clone, Debug, Default)]
@@ -29,7 +30,8 @@ impl Fixed {
             // What others are given is known only when they begin.
             let params = site.params.filter(|_| at == 0);
             let site = Site { params, ..site };
-            for check in checks(plan) {
+            let gates: Vec<Check> = gates(plan).filter_map(as_check).collect();
+            for check in checks(plan).chain(&gates) {
                 // What cannot be looked at now cannot be then, and is said then.
                 let Ok(glimpse) = fixed.glimpse(check, site) else {
                     continue;
@@ -152,6 +154,13 @@ pub(in crate::exec) fn family(plan: &Arc<Plan>) -> Vec<&Arc<Plan>> {
 pub(in crate::exec) fn checks(plan: &Plan) -> impl Iterator<Item = &Check> {
     let own = &plan.parts().verify;
     plan.steps().iter().flat_map(|step| &step.verify).chain(own)
+}
+
+/// The gates of a plan and of its steps.
+pub(in crate::exec) fn gates(plan: &Plan) -> impl Iterator<Item = &Gate> {
+    let own = &plan.parts().gates;
+    let steps = plan.steps().iter().flat_map(|step| &step.gates);
+    own.iter().chain(steps).map(|gate| &**gate)
 }
 
 /// The globs of what the steps of a plan say that they make.

@@ -86,7 +86,12 @@ fn of_check<'a>(check: &Check, site: Site<'a>) -> Option<Said<'a>> {
 
 fn of_gate<'a>(gate: &Gate, site: Site<'a>) -> Option<Said<'a>> {
     match &gate.provider {
-        Provider::Script(script) => Some(of_probe(&script.probe, &script.env, None, site)),
+        Provider::Script(script) => Some(of_probe(
+            &script.probe,
+            &script.env,
+            script.cwd.as_deref(),
+            site,
+        )),
         Provider::Predicate(_) | Provider::Guardrail(_) | Provider::Llm(_) => None,
     }
 }

@@ -65,7 +65,10 @@ impl Mixed {
     pub fn param(name: &str, taint: Taint) -> Self {
         Self {
             params: Arc::new(BTreeSet::from([name.to_owned()])),
-            ..Self::of(taint, &format!("the parameter `{name}`, which is {}", taint.as_str()))
+            ..Self::of(
+                taint,
+                &format!("the parameter `{name}`, which is {}", taint.as_str()),
+            )
         }
     }
 

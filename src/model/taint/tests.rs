@@ -94,7 +94,10 @@ fn every_parameter_is_given_to_every_program() {
     let external = last(&[("x", Taint::External)], vec![step("a", CONFINED, &[])]);
     assert_eq!(
         external,
-        (Taint::External, Some("the parameter `x`, which is external".into()))
+        (
+            Taint::External,
+            Some("the parameter `x`, which is external".into())
+        )
     );
 }
 

@@ -42,6 +42,7 @@ pub(super) fn run() -> RunRow {
             ..Tally::default()
         },
         outputs: Object::new(),
+        asks: 0,
     }
 }
 

@@ -2,6 +2,7 @@
 //!
 //! One file for each thing. Each mapping is declared once, by `record!`.
 
+mod approve;
 mod cache;
 mod check;
 mod classify;
@@ -25,6 +26,7 @@ mod sound;
 mod step;
 mod wait;
 
+pub use approve::Approve;
 pub use cache::Cache;
 pub use check::Check;
 pub use classify::{Blame, ClassRule};

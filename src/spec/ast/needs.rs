@@ -19,18 +19,24 @@ record! {
 }
 
 fn possible(needs: &mut Needs, _: &Fields<'_, '_>, decoder: &mut Decoder<'_>) {
-    if let Some(required) = &needs.required {
-        let (count, may) = (required.value as usize, needs.approvers.len());
-        let message = match count {
-            0 => "with nobody who must agree, this is no approval".to_owned(),
-            _ if may > 0 && count > may => {
-                format!("{count} must agree, and only {may} of `approvers` may")
-            }
-            _ => String::new(),
-        };
-        if !message.is_empty() {
-            decoder.note(Diagnostic::new(Code::ValueWrong, required.span, message));
-        }
-    }
+    countable(needs.required.as_ref(), &needs.approvers, decoder);
     sound::some_time(needs.timeout.as_ref(), decoder);
+}
+
+/// Notes a number of people that cannot be reached, or that is none.
+pub(super) fn countable(
+    required: Option<&Spanned<u32>>,
+    approvers: &[String],
+    decoder: &mut Decoder<'_>,
+) {
+    let Some(required) = required else { return };
+    let (count, may) = (required.value as usize, approvers.len());
+    let message = match count {
+        0 => "with nobody who must agree, this is no approval".to_owned(),
+        _ if may > 0 && count > may => {
+            format!("{count} must agree, and only {may} of `approvers` may")
+        }
+        _ => return,
+    };
+    decoder.note(Diagnostic::new(Code::ValueWrong, required.span, message));
 }

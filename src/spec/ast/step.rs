@@ -1,5 +1,5 @@
 use super::{
-    Allow, Cache, Check, ClassRule, ForEach, GateRef, Http, Limits, Matrix, Retry, Shell,
+    Allow, Approve, Cache, Check, ClassRule, ForEach, GateRef, Http, Limits, Matrix, Retry, Shell,
     StepOutput, Wait, sound,
 };
 use crate::diag::{Code, Diagnostic};
@@ -12,8 +12,8 @@ use crate::spec::decode::{
 };
 
 record! {
-    /// One unit of work. It has exactly one of `run`, `exec`, `http`, `uses` and `wait`; without
-    /// any of them, the fenced block of its section is its script.
+    /// One unit of work. It has exactly one of `run`, `exec`, `http`, `uses`, `wait` and `approve`;
+    /// without any of them, the fenced block of its section is its script.
     pub struct Step as "a step" {
         /// Its id, unique in the plan.
         required id: Spanned<Name>,
@@ -41,6 +41,8 @@ record! {
         default with: Entries<Name, Spanned<Argument>>,
         /// Something to wait for.
         optional wait: Box<Spanned<Wait>>,
+        /// A decision that people make.
+        optional approve: Box<Spanned<Approve>>,
         /// The shell that reads the script: `sh` if absent.
         optional shell: Box<Spanned<Shell>>,
         /// Environment variables, after those of the plan.
@@ -78,7 +80,7 @@ record! {
         default classify: Vec<ClassRule>,
     }
     later {
-        "skill", "agent", "approve", "tool", "target", "alternatives",
+        "skill", "agent", "tool", "target", "alternatives",
     }
     instead {
         "network" => "write `net: true` inside `allow`",
@@ -115,6 +117,7 @@ impl Step {
             uses: None,
             with: Entries::default(),
             wait: None,
+            approve: None,
             shell: None,
             env: Entries::default(),
             cwd: None,
@@ -171,12 +174,40 @@ fn agrees(step: &mut Step, fields: &Fields<'_, '_>, decoder: &mut Decoder<'_>) {
         }
     }
     confined(fields, decoder);
+    decided(fields, decoder);
+}
+
+/// Notes keys that say nothing of a decision.
+fn decided(fields: &Fields<'_, '_>, decoder: &mut Decoder<'_>) {
+    let help = [
+        ("timeout", "write `timeout` inside `approve`"),
+        (
+            "outputs",
+            "what `approve` shows are the outputs of the step",
+        ),
+        ("cache", "leave it out: a decision is made each time"),
+        ("artifacts", "leave it out: a decision leaves no files"),
+        ("cwd", "leave it out: nothing is executed"),
+        (
+            "env",
+            "leave it out: nothing is executed; `show` gives values",
+        ),
+    ];
+    for (key, help) in help.into_iter().filter(|_| fields.has("approve")) {
+        if fields.has(key) {
+            let message = format!("a step with `approve` has no `{key}`");
+            let mistake = Diagnostic::new(Code::KeyUnknown, fields.key(key), message);
+            decoder.note(mistake.help(help));
+        }
+    }
 }
 
 /// Notes keys that speak of a process in steps that have none of their own, and limits without
 /// the sandbox that they hold in.
 fn confined(fields: &Fields<'_, '_>, decoder: &mut Decoder<'_>) {
-    let without = ["http", "uses", "wait"].iter().any(|key| fields.has(key));
+    let without = ["http", "uses", "wait", "approve"]
+        .iter()
+        .any(|key| fields.has(key));
     let is_process = fields.has("run") || fields.has("exec") || !without;
     for key in ["allow", "limits", "classify"] {
         if fields.has(key) && !is_process {

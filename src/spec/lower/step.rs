@@ -1,10 +1,12 @@
 use std::collections::HashMap;
 
 use super::check::{checks, env, globs, limits, paths, rules, script};
-use super::gate;
+use super::gate::{self, needs};
 use super::matrix::combinations;
 use super::plan::{Lowering, NotLowered};
-use crate::model::{Allow, Cache, Fan, Http, Output, Retry, Step, StepIx, Uses, Wait, Work};
+use crate::model::{
+    Allow, Approve, Cache, Fan, Http, Output, Retry, Schema, Step, StepIx, Uses, Wait, Work,
+};
 use crate::name::Name;
 use crate::spec::ast;
 
@@ -97,6 +99,16 @@ fn work(step: &ast::Step, file: usize, lowering: &mut Lowering<'_>) -> Result<Wo
     if let Some(wait) = &step.wait {
         return wait_for(wait).map(Work::Wait).ok_or(NotLowered::Broken);
     }
+    if let Some(approve) = &step.approve {
+        let show = approve.show.iter();
+        return Ok(Work::Approve(Box::new(Approve {
+            message: approve.message.value.clone(),
+            show: show
+                .map(|(name, value)| (name.value.clone(), value.value.clone()))
+                .collect(),
+            needs: needs(Some(&approve.needs())),
+        })));
+    }
     let (plan, path) = lowering.used(file, step)?;
     let with = step.with.iter();
     Ok(Work::Uses(Box::new(Uses {
@@ -162,12 +174,22 @@ pub(super) fn retry(said: Option<&ast::Retry>, defaults: &Retry) -> Retry {
 }
 
 fn outputs(step: &ast::Step) -> Vec<Output> {
+    let shown = step.approve.iter().flat_map(|approve| approve.show.iter());
+    // What is shown is what it is: no schema asks more of it.
+    let any = Schema::new(serde_json::Value::Bool(true)).ok();
+    let shown = shown.filter_map(|(name, _)| {
+        Some(Output {
+            name: name.value.clone(),
+            schema: any.clone()?,
+        })
+    });
     let declared = step.outputs.iter();
     declared
         .map(|(name, output)| Output {
             name: name.value.clone(),
             schema: output.schema.clone(),
         })
+        .chain(shown)
         .collect()
 }
 

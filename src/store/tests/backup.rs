@@ -2,7 +2,7 @@ use std::fs;
 use std::path::Path;
 
 use super::super::fixture::{NOW, first, new_run, next, open, run_id, started, story, stranger};
-use super::super::{Reader, RunFilter, StoreError, backup, restore, verify_chain};
+use super::super::{Manifest, Reader, RunFilter, StoreError, backup, restore, verify_chain};
 use crate::digest::Digest;
 
 /// A state with an ended run, one that goes on, a kept file and a log.
@@ -33,20 +33,20 @@ fn a_backup_brings_everything_back() {
     batch.token = fence.token();
     store.append(batch).wait().unwrap();
 
-    let refused = restore(&file, &state, true, NOW).unwrap_err();
+    let refused = put_back(&file, &state, true).unwrap_err();
     assert!(matches!(refused, StoreError::Owned { .. }), "{refused}");
     drop((fence, store));
-    let refused = restore(&file, &state, false, NOW).unwrap_err();
+    let refused = put_back(&file, &state, false).unwrap_err();
     assert_eq!(refused, StoreError::Exists(state.clone()));
     for _ in 0..2 {
-        assert_eq!(restore(&file, &state, true, NOW).unwrap(), made);
+        assert_eq!(put_back(&file, &state, true).unwrap(), made);
         let reader = Reader::open(&state).unwrap();
         assert_eq!(verify_chain(&reader).unwrap(), Ok(24));
         assert_eq!(reader.events(&run_id(2), 0).unwrap().len(), 1);
         assert!(reader.living().unwrap().is_empty());
         fs::remove_dir_all(&state).unwrap();
     }
-    restore(&file, &state, false, NOW).unwrap();
+    put_back(&file, &state, false).unwrap();
     let store = open(&state);
     let kept = fs::read(store.blobs().path(&Digest::of(b"a,b"))).unwrap();
     assert_eq!(kept, b"a,b");
@@ -87,14 +87,14 @@ fn what_is_no_whole_backup_changes_nothing() {
     for bytes in bad {
         fs::write(&other, bytes).unwrap();
         // What was changed can be what nobody reads: the padding after a file, a time.
-        if restore(&other, &state, true, NOW).is_ok() {
+        if put_back(&other, &state, true).is_ok() {
             let reader = Reader::open(&state).unwrap();
             assert_eq!(verify_chain(&reader).unwrap(), Ok(24));
         }
         let reader = Reader::open(&state).unwrap();
         assert_eq!(reader.runs(9, &RunFilter::default()).unwrap().len(), 2);
     }
-    assert!(restore(Path::new("/nowhere"), &state, true, NOW).is_err());
+    assert!(put_back(Path::new("/nowhere"), &state, true).is_err());
     assert_eq!(
         fs::read_dir(dir.path()).unwrap().count(),
         3,
@@ -126,7 +126,7 @@ fn an_archive_cannot_write_elsewhere() {
         archive.append(&header, &b""[..]).unwrap();
         let file = dir.path().join("evil.tar");
         fs::write(&file, archive.into_inner().unwrap()).unwrap();
-        let refused = restore(&file, &state, false, NOW).unwrap_err();
+        let refused = put_back(&file, &state, false).unwrap_err();
         assert!(
             matches!(refused, StoreError::NotABackup { .. }),
             "{name}: {refused}"
@@ -161,7 +161,7 @@ fn who_comes_while_a_state_is_replaced_is_told() {
     filled(&state);
     backup(&state, &file, false, NOW).unwrap();
     let late = open(&state);
-    restore(&file, &state, true, NOW).unwrap();
+    put_back(&file, &state, true).unwrap();
     let refused = late.own_run(&run_id(3), "").wait().unwrap_err();
     assert!(refused.to_string().contains("state.db"), "{refused}");
     drop(late);
@@ -172,4 +172,9 @@ fn who_comes_while_a_state_is_replaced_is_told() {
             .unwrap()
             .is_empty()
     );
+}
+
+/// Restores, and brings nothing over.
+fn put_back(file: &Path, state: &Path, replace: bool) -> Result<Manifest, StoreError> {
+    restore(file, state, replace, NOW, &|_, _| Ok(()))
 }

@@ -1,0 +1,53 @@
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Read, Take};
+use std::path::{Path, PathBuf};
+
+use super::log::{FOLDER, LOG};
+
+/// Where the log of a state folder is.
+pub fn path(state: &Path) -> PathBuf {
+    state.join(FOLDER).join(LOG)
+}
+
+/// The lines of a log as of one instant, while others may add to it.
+#[derive(Debug)]
+pub struct Lines {
+    text: BufReader<Take<File>>,
+    /// Whether the last line has no end: a process died, or the disk was full, while it was
+    /// written. It is not given.
+    pub torn: bool,
+}
+
+impl Lines {
+    /// Opens a log; `None` where there is none. `from` is where to begin, at the beginning of a
+    /// line, in bytes.
+    pub fn open(path: &Path, from: u64) -> io::Result<Option<Self>> {
+        use std::io::Seek;
+        let mut file = match File::open(path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            opened => opened?,
+        };
+        // Whoever writes has the lock: what is there once it is ours is whole.
+        file.lock_shared()?;
+        let length = file.metadata()?.len();
+        file.unlock()?;
+        file.seek(io::SeekFrom::Start(from))?;
+        Ok(Some(Self {
+            text: BufReader::new(file.take(length.saturating_sub(from))),
+            torn: false,
+        }))
+    }
+
+    /// The next line, without its end. Bytes that are no text are replaced.
+    pub fn next_line(&mut self) -> io::Result<Option<String>> {
+        let mut line = Vec::new();
+        if self.text.read_until(b'\n', &mut line)? == 0 {
+            return Ok(None);
+        }
+        if line.pop() != Some(b'\n') {
+            self.torn = true;
+            return Ok(None);
+        }
+        Ok(Some(String::from_utf8_lossy(&line).into_owned()))
+    }
+}

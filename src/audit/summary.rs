@@ -1,0 +1,139 @@
+use serde_json::{Map, Value};
+
+use super::record::{Entry, Source};
+use crate::bus::{Bound, Message, What};
+use crate::machine::{Event, Fact};
+use crate::store::LogRow;
+
+/// The keys of an event that are kept: words and numbers that a plan or the rules give. Nothing
+/// that a step printed, gave or was given is among them.
+const KEPT: [&str; 31] = [
+    "action",
+    "attempt",
+    "cached",
+    "class",
+    "criterion",
+    "executions",
+    "executor",
+    "exit",
+    "force",
+    "from",
+    "gate",
+    "item",
+    "key",
+    "lane",
+    "lock",
+    "logic",
+    "mode",
+    "name",
+    "number",
+    "outcome",
+    "phase",
+    "required",
+    "ruling",
+    "scope",
+    "standing",
+    "state",
+    "tally",
+    "tolerated",
+    "trigger",
+    "verdict",
+    "policy",
+];
+
+/// What is kept of something nested.
+const INSIDE: [&str; 10] = [
+    "action", "class", "code", "gate", "how", "lane", "mode", "name", "ruling", "signal",
+];
+
+/// The entry of a message.
+pub(super) fn of_message(message: &Message) -> Entry {
+    let mut entry = match &message.what {
+        What::Recorded { .. } => Entry::new(message.at, "run_recorded"),
+        What::Event { fact, .. } => of_fact(message.at, fact),
+        What::Act(act) => {
+            let mut entry = Entry::new(message.at, "act").about(act);
+            if let Some(Value::String(word)) = entry.about.remove("act") {
+                entry.kind = word;
+            }
+            entry
+        }
+    };
+    entry.run.clone_from(&message.run);
+    entry.plan.clone_from(&message.plan);
+    entry.path.clone_from(&message.path);
+    entry.db = message.bound();
+    entry
+}
+
+/// The entry of a row that nobody heard of on the bus; `last` is when the one before happened.
+pub(super) fn of_row(row: &LogRow, last: crate::time::Moment, path: Vec<String>) -> Entry {
+    let mut entry = match &row.event {
+        Some(Event { at, fact }) => of_fact(*at, fact),
+        None if row.n == 0 => Entry::new(last, "run_recorded"),
+        None => Entry::new(last, "forgotten"),
+    };
+    entry.run.clone_from(&row.run);
+    entry.plan.clone_from(&row.plan);
+    entry.path = path;
+    entry.db = Some(Bound {
+        seq: row.place.seq,
+        hash: row.place.hash,
+    });
+    entry.source = Source::Database;
+    entry
+}
+
+fn of_fact(at: crate::time::Moment, fact: &Fact) -> Entry {
+    let mut fields = match serde_json::to_value(fact) {
+        Ok(Value::Object(fields)) => fields,
+        _ => Map::new(),
+    };
+    let kind = match fields.remove("event") {
+        Some(Value::String(kind)) => kind,
+        _ => "unknown".into(),
+    };
+    let mut entry = Entry::new(at, &kind);
+    let step = fields.remove("step");
+    let attempt = fields.remove("attempt");
+    let nested = attempt.as_ref().and_then(Value::as_object);
+    entry.place = place(step.as_ref(), fields.get("item"))
+        .or_else(|| nested.and_then(|of| place(of.get("step"), of.get("item"))));
+    fields.remove("item");
+    let number = match nested {
+        Some(of) => of.get("attempt").cloned(),
+        None => attempt.clone(),
+    };
+    fields.extend(number.map(|number| ("attempt".to_owned(), number)));
+    entry.about = fields
+        .into_iter()
+        .filter(|(key, _)| KEPT.contains(&key.as_str()))
+        .filter_map(|(key, value)| Some((key, small(value)?)))
+        .collect();
+    entry
+}
+
+fn place(step: Option<&Value>, item: Option<&Value>) -> Option<String> {
+    let step = step?.as_str()?;
+    Some(match item.and_then(Value::as_u64) {
+        Some(item) => format!("{step}[{item}]"),
+        None => step.to_owned(),
+    })
+}
+
+/// What is kept of a value: a word, a whole number, or the words in something nested.
+fn small(value: Value) -> Option<Value> {
+    match value {
+        Value::Object(fields) => {
+            let kept = fields.into_iter().filter_map(|(key, value)| {
+                let plain = value.is_string() || value.is_i64() || value.is_u64();
+                let known = INSIDE.contains(&key.as_str()) || value.is_u64();
+                (plain && known).then_some((key, value))
+            });
+            Some(Value::Object(kept.collect()))
+        }
+        Value::Number(number) if number.is_f64() => None,
+        Value::Array(_) | Value::Null => None,
+        other => Some(other),
+    }
+}

@@ -1,0 +1,95 @@
+use std::fmt::Write as _;
+
+use crate::report::consent::visible;
+use crate::report::{BAD, GOOD, paint};
+
+/// How many lines are compared one by one; of longer parts all lines are shown as changed.
+const MANY: usize = 1000;
+
+/// How many changed lines are shown.
+const SHOWN: usize = 40;
+
+/// The lines in which two texts differ, those of the first with `-`, those of the second with
+/// `+`.
+pub fn changed(before: &str, after: &str) -> String {
+    let (old, new): (Vec<&str>, Vec<&str>) = (before.lines().collect(), after.lines().collect());
+    let same = old.iter().zip(&new).take_while(|(one, other)| one == other).count();
+    let (old, new) = (old.get(same..).unwrap_or(&[]), new.get(same..).unwrap_or(&[]));
+    let ends = old.iter().rev().zip(new.iter().rev());
+    let tail = ends.take_while(|(one, other)| one == other).count();
+    let old = old.get(..old.len() - tail).unwrap_or(&[]);
+    let new = new.get(..new.len() - tail).unwrap_or(&[]);
+    let marks = marks(old, new);
+    let mut text = String::new();
+    for (is_new, line) in marks.iter().take(SHOWN) {
+        let (mark, style) = if *is_new { ("+", GOOD) } else { ("-", BAD) };
+        let _ = writeln!(text, "  {}", paint(style, &format!("{mark} {}", visible(line))));
+    }
+    if marks.len() > SHOWN {
+        let _ = writeln!(text, "  … {} more", marks.len() - SHOWN);
+    }
+    text
+}
+
+/// The lines that one text has and the other has not, in order.
+fn marks<'t>(old: &[&'t str], new: &[&'t str]) -> Vec<(bool, &'t str)> {
+    if old.len() > MANY || new.len() > MANY {
+        let gone = old.iter().map(|line| (false, *line));
+        return gone.chain(new.iter().map(|line| (true, *line))).collect();
+    }
+    // The longest common subsequence of what is behind each pair of positions.
+    let width = new.len() + 1;
+    let mut common = vec![0_u32; (old.len() + 1) * width];
+    let at = |i: usize, j: usize| i * width + j;
+    let get = |common: &[u32], index: usize| common.get(index).copied().unwrap_or(0);
+    for (i, one) in old.iter().enumerate().rev() {
+        for (j, other) in new.iter().enumerate().rev() {
+            let best = if one == other {
+                get(&common, at(i + 1, j + 1)) + 1
+            } else {
+                get(&common, at(i + 1, j)).max(get(&common, at(i, j + 1)))
+            };
+            if let Some(cell) = common.get_mut(at(i, j)) {
+                *cell = best;
+            }
+        }
+    }
+    let (mut i, mut j, mut marks) = (0, 0, Vec::new());
+    loop {
+        match (old.get(i), new.get(j)) {
+            (None, None) => return marks,
+            (Some(one), Some(other)) if one == other => (i, j) = (i + 1, j + 1),
+            (Some(one), other)
+                if other.is_none() || get(&common, at(i + 1, j)) >= get(&common, at(i, j + 1)) =>
+            {
+                marks.push((false, *one));
+                i += 1;
+            }
+            (_, Some(other)) => {
+                marks.push((true, *other));
+                j += 1;
+            }
+            (Some(_), None) => return marks,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::changed;
+    use crate::report::plain;
+
+    #[test]
+    fn only_what_differs_is_shown() {
+        let check = |before: &str, after: &str, shown: &str| {
+            assert_eq!(plain(&changed(before, after)), shown, "{before:?} {after:?}");
+        };
+        check("a\nb\nc\n", "a\nx\nc\n", "  - b\n  + x\n");
+        check("a\n", "a\n", "");
+        check("", "a\nb\n", "  + a\n  + b\n");
+        check("a\nb\nc\nd\n", "b\nc\nx\nd\ne\n", "  - a\n  + x\n  + e\n");
+        check("a\nb\n", "", "  - a\n  - b\n");
+        let long: String = (0..50).map(|n| format!("{n}\n")).collect();
+        assert!(changed(&long, "").ends_with("  … 10 more\n"));
+    }
+}

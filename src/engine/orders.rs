@@ -1,0 +1,185 @@
+//! What the machine orders, and who carries it out.
+
+use std::sync::Arc;
+
+use tokio::sync::watch;
+
+use crate::exec::Stop;
+use crate::machine::{Ask, Attempt, Effect};
+use crate::model::Work;
+
+use super::dispatch::Dispatcher;
+use super::run::Ongoing;
+use super::{asking, evidence, gating, judging, locks, unit};
+
+impl Dispatcher {
+    pub(super) fn carry_out(&mut self, effect: Effect) {
+        let run = Arc::clone(&self.run);
+        match effect {
+            Effect::Wake { timer, at } => self.wake(at, timer),
+            Effect::Kill { attempt, force } => {
+                if let Some(stop) = self.stops.get(&attempt) {
+                    let degree = if force { Stop::AtOnce } else { Stop::Gently };
+                    stop.send_if_modified(|now| std::mem::replace(now, degree.max(*now)) < degree);
+                }
+            }
+            Effect::Unlock { place, lock } => {
+                if let Some(waiter) = self.lockers.remove(&place) {
+                    waiter.abort();
+                }
+                self.units.spawn(locks::unlock(run, place, lock));
+            }
+            // Who insists on the end does not wait for what evidence is worth.
+            Effect::Finish { .. } => {
+                if let Some(confirms) = self.confirms.take() {
+                    confirms.abort();
+                }
+            }
+            Effect::Lock { place, lock } => {
+                let waiter = self.units.spawn(locks::lock(run, place.clone(), lock));
+                self.lockers.insert(place, waiter);
+            }
+            Effect::Ask(ask) => self.ask(ask),
+            Effect::Dismiss { number } => {
+                if let Some((_, looks)) = self.asks.remove(&number) {
+                    looks.abort();
+                }
+            }
+            other => self.spawn(run, other),
+        }
+    }
+
+    /// Looks whether people have answered a question.
+    fn ask(&mut self, ask: Box<Ask>) {
+        let run = Arc::clone(&self.run);
+        let looks = self.units.spawn(asking::look(run, ask.clone()));
+        self.asks.insert(ask.number, (ask, looks));
+    }
+
+    /// Looks once more whether people have answered.
+    pub(super) fn look_again(&mut self) {
+        let open = self.asks.values().filter(|(_, looks)| looks.is_finished());
+        let open: Vec<Box<Ask>> = open.map(|(ask, _)| ask.clone()).collect();
+        open.into_iter().for_each(|ask| self.ask(ask));
+    }
+
+    /// Begins a unit of work.
+    fn spawn(&mut self, run: Arc<Ongoing>, effect: Effect) {
+        match effect {
+            Effect::Start {
+                attempt,
+                item_value,
+                reads,
+                correction,
+                tool_args,
+            } => self.start(unit::Task {
+                run,
+                attempt,
+                item: item_value,
+                reads,
+                since: None,
+                correction,
+                tool_args,
+            }),
+            Effect::Watch {
+                attempt,
+                since,
+                item_value,
+                reads,
+                correction,
+                tool_args,
+            } => self.begin(unit::Task {
+                run,
+                attempt,
+                item: item_value,
+                reads,
+                since: Some(since),
+                correction,
+                tool_args,
+            }),
+            Effect::Check {
+                attempt,
+                item_value: item,
+                reads,
+            } => self.judge(judging::Case {
+                run,
+                attempt,
+                item,
+                reads,
+            }),
+            Effect::Lookup {
+                place,
+                item_value,
+                reads,
+            } => {
+                self.units
+                    .spawn(super::cache::look(run, place, item_value, reads));
+            }
+            Effect::Remember {
+                place,
+                outputs,
+                artifacts,
+            } => {
+                self.units
+                    .spawn(super::cache::remember(run, place, outputs, artifacts));
+            }
+            Effect::Gate {
+                place,
+                point,
+                attempt,
+                item_value,
+                reads,
+                steps,
+                outputs,
+            } => {
+                let stop = self.stopper(gating::name(place.as_ref(), attempt));
+                let asked = gating::Asked {
+                    run,
+                    place,
+                    point,
+                    attempt,
+                    item: item_value,
+                    reads,
+                    steps,
+                    outputs,
+                };
+                self.units.spawn(asked.ask(stop));
+            }
+            Effect::Confirm { places } => {
+                self.confirms = Some(self.units.spawn(evidence::confirm(run, places)));
+            }
+            _ => {}
+        }
+    }
+
+    /// Begins an attempt, and looks whether what it relies on is as it was when it was checked.
+    fn start(&mut self, task: unit::Task) {
+        for place in evidence::dependencies(&task.run, &task.attempt) {
+            let run = Arc::clone(&task.run);
+            self.units.spawn(evidence::relied_on(run, place));
+        }
+        self.begin(task);
+    }
+
+    /// Begins checks.
+    fn judge(&mut self, case: judging::Case) {
+        let stop = self.stopper(case.attempt.clone());
+        self.units.spawn(judging::check(case, stop));
+    }
+
+    /// Begins, or takes up again, the work of an attempt.
+    fn begin(&mut self, task: unit::Task) {
+        let stop = self.stopper(Some(task.attempt.clone()));
+        let step = unit::step_of(&task.run, &task.attempt.place);
+        if matches!(step.work, Work::Uses(_)) {
+            self.nested.insert(task.attempt.clone());
+        }
+        self.units.spawn(task.work(stop));
+    }
+
+    fn stopper(&mut self, attempt: Option<Attempt>) -> watch::Receiver<Stop> {
+        let (stop, heard) = watch::channel(Stop::No);
+        self.stops.insert(attempt, stop);
+        heard
+    }
+}

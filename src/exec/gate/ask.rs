@@ -1,0 +1,94 @@
+use std::path::Path;
+use std::sync::Arc;
+
+use tokio::sync::watch;
+
+use super::script;
+use crate::exec::Stop;
+use crate::exec::beneath::{Beneath, Missed};
+use crate::exec::check::{Ground, look};
+use crate::exec::fixed::Fixed;
+use crate::gate::predicate::{FileFact, FileFacts, clamped, predicate};
+use crate::gate::{Answer, Context, no_provider, replaced, subject};
+use crate::model::{Gate, Provider};
+use crate::verify::FileFound;
+
+/// Where gates are asked.
+#[derive(Clone)]
+pub struct Site {
+    /// Where their programs run.
+    pub ground: Ground,
+    /// What these relied on when the run began; `None`: nobody noted that.
+    pub fixed: Option<Arc<Fixed>>,
+    /// Whether the run is no part of another: its parameters were known when that was noted.
+    pub is_top: bool,
+}
+
+/// Asks a gate: what it says, or why it cannot be asked. What that means is for
+/// [`Pass`](crate::gate::Pass) to say. Dropped, it ends what it started.
+pub async fn ask(
+    gate: &Gate,
+    context: &Context,
+    site: &Site,
+    stop: watch::Receiver<Stop>,
+) -> Result<Answer, String> {
+    match &gate.provider {
+        Provider::Predicate(rule) => {
+            let value = subject(gate, context);
+            let mut answer = predicate(rule, value.as_ref(), &Files::of(&site.ground));
+            if let Some(moved) = value.as_ref().and_then(|value| clamped(rule, value)) {
+                answer.modified = replaced(gate, context, moved);
+            }
+            Ok(answer)
+        }
+        Provider::Script(script) => script::run(gate, script, context, site, stop).await,
+        Provider::Guardrail(_) | Provider::Llm(_) => Err(no_provider(&gate.provider)),
+    }
+}
+
+/// The files of a workspace.
+pub(super) struct Files<'a>(&'a Path);
+
+impl<'a> Files<'a> {
+    pub(super) fn of(ground: &'a Ground) -> Self {
+        Self(&ground.root)
+    }
+
+    /// Of each path, whether it is a file.
+    pub(super) fn look_all(&self, paths: &[String]) -> Vec<FileFound> {
+        paths.iter().map(|path| look(self.0, path)).collect()
+    }
+}
+
+impl FileFacts for Files<'_> {
+    fn look(&self, path: &str) -> FileFact {
+        let found = Beneath::open(self.0).and_then(|root| root.find(Path::new(path)));
+        let fd = match found {
+            Ok(fd) => fd,
+            Err(Missed::Absent) => return FileFact::Absent,
+            Err(Missed::Outside) => return FileFact::Outside,
+            Err(missed) => return FileFact::Unknown(missed.unable(Path::new(path)).why),
+        };
+        match rustix::fs::fstat(&fd) {
+            Ok(about) if rustix::fs::FileType::from_raw_mode(about.st_mode).is_file() => {
+                let root = self
+                    .0
+                    .canonicalize()
+                    .unwrap_or_else(|_| self.0.to_path_buf());
+                let place = root.join(path).canonicalize().ok();
+                let place = place
+                    .as_deref()
+                    .and_then(|place| place.strip_prefix(&root).ok());
+                match place {
+                    Some(place) => FileFact::File {
+                        size: u64::try_from(about.st_size).unwrap_or_default(),
+                        place: place.display().to_string(),
+                    },
+                    None => FileFact::Outside,
+                }
+            }
+            Ok(_) => FileFact::Absent,
+            Err(error) => FileFact::Unknown(error.to_string()),
+        }
+    }
+}

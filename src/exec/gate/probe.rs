@@ -1,0 +1,84 @@
+use serde_json::Value;
+
+use crate::gate::{Context, about};
+use crate::mask::Mask;
+use crate::model::{Check, Gate, GateScript, Provider};
+use crate::name::Name;
+
+/// The longest variable that a process can be given, in bytes, with room for its name: Linux
+/// takes 128 KiB.
+const LONGEST: usize = 128 * 1024 - 64;
+
+/// The program of a gate as a check: it runs in the same sandbox, sees as little, and relies on
+/// files in the same way. `None` if the gate runs no program.
+pub fn as_check(gate: &Gate) -> Option<Check> {
+    let Provider::Script(script) = &gate.provider else {
+        return None;
+    };
+    Some(of_script(gate, script))
+}
+
+pub(super) fn of_script(gate: &Gate, script: &GateScript) -> Check {
+    Check {
+        probe: Some(script.probe.clone()),
+        expect: script.expect.clone(),
+        env: script.env.clone(),
+        cwd: script.cwd.clone(),
+        timeout: script.timeout,
+        ..Check::new(name(gate))
+    }
+}
+
+/// The id of a gate as the name of a check, which has no hyphens and begins with a letter.
+fn name(gate: &Gate) -> Name {
+    let words = gate.id.as_str().replace('-', "_");
+    let name = Name::parse(&words).or_else(|_| Name::parse(&format!("gate_{words}")));
+    name.unwrap_or_else(|_| Name::parse("gate").expect("this is a name"))
+}
+
+/// The variables in which the program of a gate finds what it is asked about.
+pub(super) fn variables(
+    gate: &Gate,
+    context: &Context,
+    mask: &Mask,
+) -> Result<Vec<(String, String)>, String> {
+    let hidden = hide(&Value::Object(context.clone()), mask);
+    let value = hidden
+        .as_object()
+        .and_then(|context| about(gate.on, context));
+    let value = match value {
+        None => String::new(),
+        Some(Value::String(text)) => text,
+        Some(other) => other.to_string(),
+    };
+    let all = vec![
+        ("WF_GATE".to_owned(), gate.id.to_string()),
+        ("WF_GATE_TRIGGER".to_owned(), gate.on.as_str().to_owned()),
+        ("WF_GATE_VALUE".to_owned(), value),
+        ("WF_GATE_CONTEXT".to_owned(), hidden.to_string()),
+    ];
+    let unfit = all.iter().find(|(_, value)| value.len() > LONGEST);
+    if let Some((name, value)) = unfit {
+        let size = value.len();
+        return Err(format!(
+            "{name} would have {size} bytes, and a program can be given at most {LONGEST}"
+        ));
+    }
+    if all.iter().any(|(_, value)| value.contains('\0')) {
+        return Err("what it is asked about contains a NUL byte, which no variable can".into());
+    }
+    Ok(all)
+}
+
+/// A value without the secrets in its texts.
+fn hide(value: &Value, mask: &Mask) -> Value {
+    match value {
+        Value::String(text) => mask.text(text).into_owned().into(),
+        Value::Array(all) => all.iter().map(|one| hide(one, mask)).collect(),
+        Value::Object(members) => members
+            .iter()
+            .map(|(name, one)| (mask.text(name).into_owned(), hide(one, mask)))
+            .collect(),
+        other => other.clone(),
+    }
+}

@@ -1,0 +1,143 @@
+use rusqlite::{Connection, OptionalExtension};
+
+use super::StoreError;
+use super::writer::Writing;
+use crate::digest::Digest;
+use crate::machine::Approved;
+use crate::name::RunId;
+use crate::time::Moment;
+
+/// What somebody answered to a question of a run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Answer {
+    /// The run.
+    pub run: RunId,
+    /// The number of the question in it.
+    pub number: u32,
+    /// The key that signed.
+    pub key: Digest,
+    /// The word for what was decided.
+    pub verdict: String,
+    /// What was signed: a token as text.
+    pub token: String,
+    /// When it was recorded.
+    pub at: Moment,
+}
+
+/// What became of an answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Taken {
+    /// It is recorded.
+    New,
+    /// The same was answered with the same key before; that stays.
+    Before,
+}
+
+/// Records an answer. The same again changes nothing; another decision than one that is there,
+/// of the same key or a no of any, is refused with [`StoreError::Conflict`].
+pub(super) fn put(writing: &Writing<'_>, answer: &Answer) -> Result<Taken, StoreError> {
+    let all = of(writing.connection, &answer.run, answer.number);
+    let all = all.map_err(|error| writing.failed(&error))?;
+    if let Some(same) = all.iter().find(|one| one.key == answer.key) {
+        return if same.verdict == answer.verdict {
+            Ok(Taken::Before)
+        } else {
+            Err(conflict(answer, same))
+        };
+    }
+    if let Some(other) = all.iter().find(|one| one.verdict != answer.verdict) {
+        return Err(conflict(answer, other));
+    }
+    let put = writing.connection.execute(
+        "INSERT INTO answers (run, number, key, verdict, token, at) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+        (
+            answer.run.as_str(),
+            answer.number,
+            answer.key.to_string(),
+            &answer.verdict,
+            &answer.token,
+            answer.at.millis(),
+        ),
+    );
+    put.map(|_| Taken::New)
+        .map_err(|error| writing.failed(&error))
+}
+
+fn conflict(answer: &Answer, there: &Answer) -> StoreError {
+    StoreError::Conflict {
+        run: answer.run.clone(),
+        number: answer.number,
+        verdict: there.verdict.clone(),
+    }
+}
+
+/// The answers to a question, by key.
+pub(super) fn of(
+    connection: &Connection,
+    run: &RunId,
+    number: u32,
+) -> rusqlite::Result<Vec<Answer>> {
+    let sql = "SELECT key, verdict, token, at FROM answers WHERE run = ?1 AND number = ?2
+               ORDER BY key";
+    let mut statement = connection.prepare_cached(sql)?;
+    let rows = statement.query_map((run.as_str(), number), |row| {
+        let key: String = row.get(0)?;
+        Ok(Answer {
+            run: run.clone(),
+            number,
+            key: key.parse().unwrap_or_else(|_| Digest::of(b"")),
+            verdict: row.get(1)?,
+            token: row.get(2)?,
+            at: Moment::from_millis(row.get(3)?),
+        })
+    })?;
+    rows.collect()
+}
+
+/// Uses an approval up. It fails where that use is recorded already.
+pub(super) fn consume(
+    writing: &Writing<'_>,
+    run: &RunId,
+    approved: &Approved,
+) -> Result<(), StoreError> {
+    let failed = |error| writing.failed(&error);
+    let found: Option<String> = writing
+        .connection
+        .prepare_cached("SELECT run FROM consumed WHERE nonce = ?1 AND execution = ?2")
+        .and_then(|mut statement| {
+            statement
+                .query_row((&approved.nonce, approved.execution), |row| row.get(0))
+                .optional()
+        })
+        .map_err(failed)?;
+    if found.is_some() {
+        return Err(StoreError::UsedUp {
+            execution: approved.execution,
+            executions: approved.executions,
+        });
+    }
+    writing
+        .connection
+        .prepare_cached(
+            "INSERT INTO consumed (nonce, execution, token, run) VALUES (?1, ?2, ?3, ?4)",
+        )
+        .and_then(|mut statement| {
+            statement.execute((
+                &approved.nonce,
+                approved.execution,
+                approved.token.to_string(),
+                run.as_str(),
+            ))
+        })
+        .map(drop)
+        .map_err(failed)
+}
+
+/// How many uses of an approval are recorded.
+pub(super) fn used(connection: &Connection, nonce: &str) -> rusqlite::Result<u32> {
+    connection.query_row(
+        "SELECT coalesce(max(execution), 0) FROM consumed WHERE nonce = ?1",
+        [nonce],
+        |row| row.get(0),
+    )
+}

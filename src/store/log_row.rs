@@ -1,0 +1,84 @@
+use rusqlite::Row;
+
+use super::{LogPlace, Reader, StoreError};
+use crate::digest::Digest;
+use crate::machine::Event;
+use crate::name::{PlanId, RunId};
+
+/// A row of the log, as far as it is still known what it says.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LogRow {
+    /// Its place.
+    pub place: LogPlace,
+    /// Its number in its run; 0: the row that records the run.
+    pub n: u64,
+    /// What it says; `None`: it records a run, was forgotten, or cannot be read.
+    pub event: Option<Event>,
+    /// Its run; `None`: it was forgotten.
+    pub run: Option<RunId>,
+    /// The plan of its run.
+    pub plan: Option<PlanId>,
+    /// The run and the attempt that its run is nested in.
+    pub parent: Option<(RunId, String)>,
+}
+
+impl Reader {
+    /// The rows of the log after a place, in order, at most so many.
+    pub fn log(&self, after: u64, most: usize) -> Result<Vec<LogRow>, StoreError> {
+        let sql = "SELECT seq, hash, n, body, runs.id, plan, parent, parent_attempt
+             FROM events LEFT JOIN runs ON runs.key = run
+             WHERE seq > ?1 ORDER BY seq LIMIT ?2";
+        let (after, most) = (
+            i64::try_from(after).unwrap_or(i64::MAX),
+            i64::try_from(most).unwrap_or(i64::MAX),
+        );
+        let rows = || {
+            let mut statement = self.connection().prepare_cached(sql)?;
+            statement
+                .query_map((after, most), read)?
+                .collect::<Result<_, _>>()
+        };
+        rows().map_err(|error| self.failed(&error))
+    }
+
+    /// The places of the log after one, in order, at most so many.
+    pub fn log_places(&self, after: u64, most: usize) -> Result<Vec<LogPlace>, StoreError> {
+        let sql = "SELECT seq, hash FROM events WHERE seq > ?1 ORDER BY seq LIMIT ?2";
+        let (after, most) = (
+            i64::try_from(after).unwrap_or(i64::MAX),
+            i64::try_from(most).unwrap_or(i64::MAX),
+        );
+        let places = || {
+            let mut statement = self.connection().prepare_cached(sql)?;
+            statement
+                .query_map((after, most), place)?
+                .collect::<Result<_, _>>()
+        };
+        places().map_err(|error| self.failed(&error))
+    }
+}
+
+fn place(row: &Row<'_>) -> rusqlite::Result<LogPlace> {
+    Ok(LogPlace {
+        seq: row.get::<_, i64>(0)?.unsigned_abs(),
+        hash: Digest::from(row.get::<_, [u8; 32]>(1)?),
+    })
+}
+
+fn read(row: &Row<'_>) -> rusqlite::Result<LogRow> {
+    let n = row.get::<_, i64>(2)?.unsigned_abs();
+    let body = row.get_ref(3)?.as_str_or_null()?;
+    let parent: Option<String> = row.get(6)?;
+    let attempt: Option<String> = row.get(7)?;
+    let plan: Option<String> = row.get(5)?;
+    Ok(LogRow {
+        place: place(row)?,
+        n,
+        event: body
+            .filter(|_| n > 0)
+            .and_then(|body| serde_json::from_str(body).ok()),
+        run: row.get::<_, Option<String>>(4)?.map(RunId::from_stored),
+        plan: plan.and_then(|plan| PlanId::parse(&plan).ok()),
+        parent: parent.map(RunId::from_stored).zip(attempt),
+    })
+}

@@ -135,6 +135,14 @@ steps:
   - {id: sixth, wait: {duration: 47s}}
   - {id: seventh, wait: {until: "2030-01-01T00:00:00Z"}}
   - {id: eighth, wait: {file: awaited/file.txt}}
+  - id: ninth
+    approve:
+      message: Is it right
+      show: {day: "{{ params.day }}"}
+      required: 3
+      approvers: [cat, dan, fay]
+      timeout: 58m
+      escalate_to: [gil]
 finally:
   - {id: last, run: last script, env: {K: "{{ secrets.BY_KEYRING }}"}}
 verify:

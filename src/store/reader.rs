@@ -182,6 +182,19 @@ impl Reader {
         )
     }
 
+    /// The events of a run that are of certain kinds.
+    pub fn facts(&self, run: &RunId, kinds: &[&str]) -> Result<Vec<Event>, StoreError> {
+        let kinds: Vec<String> = kinds.iter().map(|kind| format!("'{kind}'")).collect();
+        let sql = format!(
+            "SELECT body FROM events
+             WHERE run = (SELECT key FROM runs WHERE id = ?1) AND kind IN ({}) ORDER BY n",
+            kinds.join(", ")
+        );
+        self.all(&sql, [run.as_str()], |row| {
+            row.get::<_, Json<Event>>(0).map(|event| event.0)
+        })
+    }
+
     /// The texts that a run runs by: path and content, its own spec first.
     pub fn sources(&self, run: &RunId) -> Result<Vec<(String, String)>, StoreError> {
         self.all(

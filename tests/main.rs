@@ -4,7 +4,10 @@
     reason = "a test that meets what it does not expect fails"
 )]
 
+mod approvals;
 mod attest;
+mod audit;
+mod auditor;
 mod bad_input;
 mod cheaters;
 mod cli;
@@ -22,6 +25,7 @@ mod leaks;
 mod leases;
 mod logs;
 mod machine;
+mod pinned;
 mod processes;
 mod restricted;
 mod schemas;

@@ -92,6 +92,7 @@ pub enum Command {
     Why(commands::why::WhyArgs),
     Verify(commands::verify::VerifyArgs),
     Attest(commands::attest::AttestArgs),
+    Approve(commands::approve::ApproveArgs),
     Key(commands::key::KeyArgs),
     Audit(commands::audit::AuditArgs),
     Graph(commands::graph::GraphArgs),

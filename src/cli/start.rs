@@ -51,6 +51,7 @@ fn run(ui: &Ui, command: &Command) -> Result<Exit, Failure> {
         Command::Why(args) => commands::why::run(ui, args),
         Command::Verify(args) => commands::verify::run(ui, args),
         Command::Attest(args) => commands::attest::run(ui, args),
+        Command::Approve(args) => commands::approve::run(ui, args),
         Command::Key(args) => commands::key::run(ui, args),
         Command::Audit(args) => commands::audit::run(ui, args),
         Command::Graph(args) => commands::graph::run(ui, args),

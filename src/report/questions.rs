@@ -1,3 +1,5 @@
+//! What a run asks of people, as whoever answers is shown it.
+
 use std::fmt::Write as _;
 
 use super::consent::visible;

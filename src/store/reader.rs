@@ -199,14 +199,6 @@ impl Reader {
         Ok(found.into_iter().next())
     }
 
-    /// How often an approval was used to begin a run, by its nonce.
-    pub fn uses(&self, nonce: &str) -> Result<u32, StoreError> {
-        let sql = "SELECT count(*) FROM events
-                   WHERE kind = 'run_approved' AND body ->> '$.nonce' = ?1";
-        let found: Vec<u32> = self.all(sql, [nonce], |row| row.get(0))?;
-        Ok(found.into_iter().next().unwrap_or(0))
-    }
-
     /// The runs nested in a run, with the attempt that each is nested in.
     pub fn children(&self, run: &RunId) -> Result<Vec<(RunId, String)>, StoreError> {
         self.all(

@@ -26,15 +26,15 @@ use crate::store::{Answer, Durability, Reader, RunRow, Store, StoreError, Taken}
 pub struct AnswerArgs {
     /// Do not ask whether that is meant
     #[arg(long)]
-    yes: bool,
+    pub(super) yes: bool,
     /// Why, for the record
     #[arg(long, value_name = "TEXT")]
-    reason: Option<String>,
+    pub(super) reason: Option<String>,
     /// The key that signs, by its name
     #[arg(long, value_name = "NAME")]
-    key: Option<String>,
+    pub(super) key: Option<String>,
     #[command(flatten)]
-    secret: PassphraseArgs,
+    pub(super) secret: PassphraseArgs,
 }
 
 /// What is known of a question when somebody answers it.

@@ -68,7 +68,6 @@ fn marks<'t>(old: &[&'t str], new: &[&'t str]) -> Vec<(bool, &'t str)> {
     let (mut i, mut j, mut marks) = (0, 0, Vec::new());
     loop {
         match (old.get(i), new.get(j)) {
-            (None, None) => return marks,
             (Some(one), Some(other)) if one == other => (i, j) = (i + 1, j + 1),
             (Some(one), other)
                 if other.is_none() || get(&common, at(i + 1, j)) >= get(&common, at(i, j + 1)) =>
@@ -80,7 +79,7 @@ fn marks<'t>(old: &[&'t str], new: &[&'t str]) -> Vec<(bool, &'t str)> {
                 marks.push((true, *other));
                 j += 1;
             }
-            (Some(_), None) => return marks,
+            _ => return marks,
         }
     }
 }

@@ -8,6 +8,7 @@
 mod agree;
 mod ask;
 mod before;
+mod bounds;
 mod entry;
 mod lines;
 mod owner;
@@ -17,9 +18,10 @@ mod questions;
 mod refused;
 mod resumed;
 mod rules;
+mod view;
 
 pub use ask::{AnswerArgs, answer};
-pub use entry::{ApprovalArgs, Entered, enter};
-pub use pins::{pins, token_path};
+pub use entry::{ApprovalArgs, enter};
+use pins::{pins, token_path};
 pub use resumed::go_on;
 pub use rules::Rules;

@@ -1,6 +1,5 @@
 use std::path::{Path, PathBuf};
 
-use crate::approval::plan_digest;
 use crate::cli::load::Ready;
 use crate::cli::{Exit, Failure, Ui};
 use crate::digest::Digest;
@@ -48,9 +47,4 @@ pub fn pins(ui: &Ui, ready: &Ready, params: &Object) -> Result<Vec<Pin>, Failure
 /// Where the approval of a plan lies: `plan.approval.json` beside `plan.md`.
 pub fn token_path(plan: &Path) -> PathBuf {
     plan.with_extension("approval.json")
-}
-
-/// The digest of what a plan is bound to, in a few digits.
-pub(super) fn short(pins: &[Pin]) -> String {
-    plan_digest(pins).short()
 }

@@ -6,6 +6,7 @@ use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 use tokio::sync::watch;
 
+use crate::bus::Act;
 use crate::cli::execute::around;
 use crate::cli::workspace::CONFIG;
 use crate::cli::{Exit, Failure, Ui, Workspace, load, normal, relative};
@@ -81,6 +82,16 @@ fn test(ui: &Ui, args: &TestArgs) -> Result<Exit, Failure> {
     let gate = one(ui, &workspace, &path)?;
     let gated_by = asked(ui, &workspace, &gate, context)?;
     let ruling = ruling(&gated_by.results);
+    let action = match &ruling {
+        Ruling::Continue => "continue",
+        Ruling::Block { .. } => "block",
+        Ruling::Ask { .. } => "require_approval",
+    };
+    let tried = Act::GateTested {
+        gate: gate.id.to_string(),
+        action: action.into(),
+    };
+    crate::cli::watch::note(ui, tried);
     let leads_to: Vec<Resolved> = match &ruling {
         Ruling::Block { .. } => chain(&gate, &[]),
         _ => Vec::new(),

@@ -3,6 +3,7 @@
 //! The comments on what a command takes are its help. **Invariant:** a command returns how it
 //! went; only `start` turns that into an exit code and a message.
 
+pub mod approve;
 pub mod attest;
 pub mod audit;
 pub mod backup;

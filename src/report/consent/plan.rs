@@ -4,7 +4,7 @@ use std::sync::Arc;
 use super::exact::{json, period, weight, words};
 use super::{Kind, Sense, Sheet, check, gate, step};
 use crate::model::{
-    EnvVar, Gate, OnFailure, Param, Parts, Plan, PlanOutput, Policy, Secret, SecretSource,
+    EnvVar, Gate, OnFailure, Param, Parts, Plan, PlanOutput, Policy, Secret, SecretSource, Taint,
 };
 
 /// Plans that are shown already, or will be.
@@ -139,6 +139,7 @@ fn param(param: &Param, sheet: &mut Sheet) {
         name,
         schema,
         default,
+        taint,
         description,
     } = param;
     let key = format!("params.{name}");
@@ -151,6 +152,13 @@ fn param(param: &Param, sheet: &mut Sheet) {
             json(default),
         );
     }
+    sheet.put(
+        Kind::Data,
+        Sense::Plain,
+        &format!("{key}.taint"),
+        taint.as_str(),
+    );
+    sheet.usual(*taint == Taint::Owner);
     if let Some(text) = description {
         sheet.put(
             Kind::About,

@@ -14,7 +14,7 @@ id: all-keys
 title: A title of the plan
 description: A description of the plan
 params:
-  day: {type: string, enum: [mon, tue], default: tue, description: Which day}
+  day: {type: string, enum: [mon, tue], default: tue, description: Which day, taint: auth}
 env: {PLAN_VAR: plan-value}
 secrets:
   BY_ENV: {from: env, name: HOST_VAR}
@@ -83,7 +83,7 @@ steps:
     on_error: continue
     artifacts: [out/artifact.txt]
     cache: {inputs: [in/cached.txt], outputs: [out/cached.txt]}
-    outputs: {rows: {type: integer, minimum: 27}}
+    outputs: {rows: {type: integer, minimum: 27, taint: external}}
     allow: {read: [/srv/read], write: [out/written], net: true, env: [HOST_PASS], exec: [git]}
     limits: {memory: 28MiB, cpu: 29s, processes: 30, scratch: 31MiB, output: 32MiB}
     classify:

@@ -6,6 +6,7 @@
 
 mod approvals;
 mod attest;
+mod audit;
 mod bad_input;
 mod cheaters;
 mod cli;
@@ -16,6 +17,7 @@ mod docs;
 mod escapes;
 mod examples;
 mod faults;
+mod gates;
 mod hostile;
 mod layers;
 mod leaks;

@@ -262,7 +262,7 @@ pub fn say(ui: &Ui, all: &[Checked]) {
 }
 
 /// The configuration of a workspace, and its text under its own name.
-fn configuration(
+pub fn configuration(
     ui: &Ui,
     files: &dyn Files,
     workspace: &Workspace,

@@ -14,6 +14,8 @@ const VERSIONS: u32 = 200;
 pub struct Revision {
     /// The top level of the repository.
     top: PathBuf,
+    /// What the person called it.
+    name: String,
     /// The commit, as git names it.
     commit: String,
     /// The workspace, relative to the top level; empty: the top level itself.
@@ -49,6 +51,7 @@ impl Revision {
         })?;
         Ok(Self {
             top: PathBuf::from(line(&top)),
+            name: name.to_owned(),
             commit: line(&commit),
             below: String::new(),
         })
@@ -71,10 +74,7 @@ impl Revision {
             return Err(Failure::new(Exit::Usage, message));
         };
         if self.list(inside).is_none() {
-            let message = format!(
-                "there is no {inside} in {}",
-                self.commit.get(..12).unwrap_or("")
-            );
+            let message = format!("there is no {inside} in {}", self.name);
             let hint = "a path after `:` begins at the top level of the repository, as in git; \
                         write ./ before it to begin here";
             return Err(Failure::new(Exit::Usage, message).hint(hint));
@@ -145,15 +145,16 @@ impl Files for Revision {
     }
 
     fn names(&self, folder: &str) -> Vec<String> {
-        let whole = normal(&Path::new(&self.below).join(folder));
-        let place = format!("{}:{}", self.commit, whole.display());
-        let listed = git(&self.top, &["ls-tree", "--name-only", "-z", &place]);
-        let text = listed.and_then(|bytes| String::from_utf8(bytes).ok());
-        let names = text.unwrap_or_default();
-        let mut names: Vec<String> = names.split('\0').map(str::to_owned).collect();
-        names.retain(|name| !name.is_empty());
-        names.sort();
-        names
+        let folder = normal(&Path::new(&self.below).join(folder));
+        let Some(folder) = folder.to_str() else {
+            return Vec::new();
+        };
+        let tree = format!("{}:{folder}", self.commit);
+        let listed = git(&self.top, &["ls-tree", "-z", &tree]).unwrap_or_default();
+        let listed = String::from_utf8_lossy(&listed);
+        let files = listed.split('\0').filter_map(|row| row.split_once('\t'));
+        let files = files.filter(|(about, _)| about.contains(" blob "));
+        files.map(|(_, name)| name.to_owned()).collect()
     }
 
     /// Nothing of a revision is followed.

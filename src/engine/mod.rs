@@ -34,7 +34,7 @@ mod unit;
 pub use again::{Again, Criterion, Finding, Freshness, verify};
 pub use asking::scope;
 pub use begin::{cancel, resume, run, tidy};
-pub use evidence::stale_now;
+pub use evidence::{recorded_evidence, stale_now};
 pub use observe::{Observer, RunRef, Stream};
 pub use parking::Question;
 pub use session::{EngineError, Finished, Ground, Request, Session};

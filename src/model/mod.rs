@@ -20,13 +20,14 @@ mod rule;
 mod sandbox;
 mod schema;
 mod step;
+pub mod taint;
 mod work;
 
 pub use approve::{Approve, Needs};
 pub use check::{Check, Expect, JsonExpect, Mode, Probe};
 pub use escalation::{Escalation, EscalationAction};
 pub use gate::{
-    Gate, GateScript, Guardrail, Lane, Llm, OnFind, Predicate, Provider, Range, Trigger,
+    DETECTORS, Gate, GateScript, Guardrail, Lane, Llm, OnFind, Predicate, Provider, Range, Trigger,
 };
 pub use json_expect::{JsonMiss, bounds, is_within};
 pub use json_path::{BadJsonPath, JsonPath};
@@ -37,6 +38,7 @@ pub use rule::ClassRule;
 pub use sandbox::{Allow, Limits};
 pub use schema::{BadSchema, Schema};
 pub use step::{Cache, Fan, OnError, Output, Step, StepIx};
+pub use taint::Taint;
 pub use work::{EnvVar, Http, Script, Uses, Wait, Work};
 
 /// A JSON object with its keys in order.

@@ -5,6 +5,8 @@
 //!
 //! **Invariant:** what is refused here has started nothing and has recorded nothing.
 
+mod agree;
+mod ask;
 mod before;
 mod bounds;
 mod entry;
@@ -12,12 +14,14 @@ mod lines;
 mod owner;
 mod pins;
 pub mod plan;
+mod questions;
 mod refused;
 mod resumed;
 mod rules;
 mod view;
 
+pub use ask::{AnswerArgs, answer};
 pub use entry::{ApprovalArgs, enter};
 use pins::{pins, token_path};
 pub use resumed::go_on;
-use rules::Rules;
+pub use rules::Rules;

@@ -1,13 +1,13 @@
-use std::io::BufRead as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::Args;
 
+use super::agree::agreed;
 use super::bounds::{BoundArgs, Bounds, bounds};
 use super::entry::{plan_ref, read, usage, used};
 use super::view::{changes, shown, signed};
-use super::{Rules, pins, token_path};
+use super::{AnswerArgs, Rules, pins, token_path};
 use crate::approval::{Nonce, Refusal, Scope, Statement, Token, VERSION, Verdict};
 use crate::cli::keys::{self, OwnKey, PassphraseArgs};
 use crate::cli::load::{self, Ready};
@@ -37,6 +37,18 @@ pub struct PlanArgs {
     key: Option<String>,
     #[command(flatten)]
     passphrase: PassphraseArgs,
+}
+
+impl PlanArgs {
+    /// The same, where it is a question of a run that is answered.
+    pub fn answer(&self, reason: Option<&String>) -> AnswerArgs {
+        AnswerArgs {
+            yes: self.yes,
+            reason: reason.cloned(),
+            key: self.key.clone(),
+            secret: self.passphrase.clone(),
+        }
+    }
 }
 
 fn period(text: &str) -> Result<Duration, String> {
@@ -84,7 +96,7 @@ pub fn approve(ui: &Ui, path: &Path, args: &PlanArgs) -> Result<Exit, Failure> {
     }
     ui.print(&shown(&proposal, token.statement()))?;
     ui.print(&changes(&proposal, &read(&proposal.ready.workspace, &out)))?;
-    agreed(ui, args.yes)?;
+    agreed(ui, args.yes, "approve this?")?;
     let signer = keys::open(ui, &keys, &key, &args.passphrase)?;
     let signed_token = match token {
         Draft::New(statement) => Token::sign(*statement, &signer),
@@ -196,24 +208,6 @@ fn token(
         spawn_policy: None,
     };
     Ok((Draft::New(Box::new(statement)), true))
-}
-
-/// Whether the person agrees: on a terminal they are asked, elsewhere they must have said so.
-fn agreed(ui: &Ui, yes: bool) -> Result<(), Failure> {
-    if yes {
-        return Ok(());
-    }
-    if !ui.env.asks {
-        let failure = usage("nobody can be asked whether this may run");
-        return Err(failure.hint("look at it, then say so: --yes"));
-    }
-    ui.say("approve this? [y/N] ");
-    let mut answer = String::new();
-    let read = std::io::stdin().lock().read_line(&mut answer);
-    if read.is_ok() && matches!(answer.trim(), "y" | "Y" | "yes") {
-        return Ok(());
-    }
-    Err(Failure::new(Exit::Approval, "not approved"))
 }
 
 /// Writes an approval under its name only when it is whole.

@@ -15,12 +15,10 @@ mod exact;
 mod gate;
 mod line;
 mod plan;
-#[cfg(test)]
-pub(in crate::report) mod sample;
 mod sheet;
 mod step;
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;
 mod text;
 mod visible;
 mod work;

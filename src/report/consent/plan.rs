@@ -4,7 +4,7 @@ use std::sync::Arc;
 use super::exact::{json, period, weight, words};
 use super::{Kind, Sense, Sheet, check, gate, step};
 use crate::model::{
-    EnvVar, Gate, OnFailure, Param, Parts, Plan, PlanOutput, Policy, Secret, SecretSource,
+    EnvVar, Gate, OnFailure, Param, Parts, Plan, PlanOutput, Policy, Secret, SecretSource, Taint,
 };
 
 /// Plans that are shown already, or will be.
@@ -18,7 +18,11 @@ pub(super) struct Used {
 impl Used {
     /// Whether a gate is not shown yet; it will be.
     fn is_new(&mut self, gate: &Arc<Gate>) -> bool {
-        let is_new = !self.gates.iter().any(|seen| Arc::ptr_eq(seen, gate));
+        let same = |seen: &Arc<Gate>| {
+            let one_file = seen.path.is_some() && seen.path == gate.path;
+            one_file || Arc::ptr_eq(seen, gate)
+        };
+        let is_new = !self.gates.iter().any(same);
         if is_new {
             self.gates.push(Arc::clone(gate));
         }
@@ -135,6 +139,7 @@ fn param(param: &Param, sheet: &mut Sheet) {
         name,
         schema,
         default,
+        taint,
         description,
     } = param;
     let key = format!("params.{name}");
@@ -147,6 +152,13 @@ fn param(param: &Param, sheet: &mut Sheet) {
             json(default),
         );
     }
+    sheet.put(
+        Kind::Data,
+        Sense::Plain,
+        &format!("{key}.taint"),
+        taint.as_str(),
+    );
+    sheet.usual(*taint == Taint::Owner);
     if let Some(text) = description {
         sheet.put(
             Kind::About,

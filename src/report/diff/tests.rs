@@ -1,5 +1,5 @@
 use super::{Diff, Moved, diff};
-use crate::report::consent::{Consent, sample};
+use crate::report::consent::{Consent, tests::sample};
 use crate::report::plain;
 
 fn view(steps: &str) -> Consent {
@@ -20,74 +20,85 @@ fn words(before: &str, after: &str) -> Vec<String> {
         .collect()
 }
 
+fn first(before: &str, after: &str, expected: &str) {
+    let found = words(before, after);
+    let first = found.first().map(String::as_str);
+    assert_eq!(first, Some(expected), "{found:?}");
+}
+
+fn step(keys: &str) -> String {
+    format!("  - {{id: a, run: x{keys}}}")
+}
+
 #[test]
 fn what_a_change_of_permission_means() {
-    let step = |keys: &str| format!("  - {{id: a, run: x{keys}}}");
-    let check = |keys: &str| step(&format!(", verify: [{{name: c, run: t{keys}}}]"));
     let boxed = |keys: &str| step(&format!(", allow: {{{keys}}}"));
-    for (before, after, expected) in [
-        (boxed(""), step(""), "steps.a.sandbox: wider"),
-        (step(""), boxed(""), "steps.a.sandbox: narrower"),
-        (boxed(""), boxed("net: true"), "steps.a.allow.net: wider"),
-        (boxed("net: true"), boxed(""), "steps.a.allow.net: narrower"),
-        (
-            boxed(""),
-            boxed("read: [/srv]"),
-            "steps.a.allow.read[/srv]: wider",
-        ),
-        (boxed("exec: [git]"), boxed(""), "steps.a.allow.exec: wider"),
-        (
-            check(""),
-            check(", network: true"),
-            "steps.a.verify.c.network: wider",
-        ),
-        (
-            check(""),
-            check(", mode: plausible"),
-            "steps.a.verify.c.mode: weaker",
-        ),
-        (check(""), step(""), "steps.a.verify.c: weaker"),
-        (step(""), check(""), "steps.a.verify.c: stronger"),
-        (
-            check(", expect: {output_lt: 5}"),
-            check(", expect: {output_lt: 9}"),
-            "steps.a.verify.c.expect.output_lt: weaker",
-        ),
-        (
-            check(", expect: {output_gt: 5}"),
-            check(", expect: {output_gt: 9}"),
-            "steps.a.verify.c.expect.output_gt: stronger",
-        ),
-        (
-            check(", expect: {contains: ok}"),
-            check(""),
-            "steps.a.verify.c.expect.contains: weaker",
-        ),
-        (
-            step(""),
-            step(", on_error: continue"),
-            "steps.a.on_error: weaker",
-        ),
-        (
-            step(""),
-            step(", retry: {max: 3}"),
-            "steps.a.retry.max: more",
-        ),
-        (step(", timeout: 5m"), step(""), "steps.a.timeout: more"),
-        (
-            step(", timeout: 5m"),
-            step(", timeout: 1m"),
-            "steps.a.timeout: less",
-        ),
-        (step(""), step(", cwd: b"), "steps.a.cwd: added"),
+    let open = step("");
+    first(&boxed(""), &open, "steps.a.sandbox: wider");
+    first(&open, &boxed(""), "steps.a.sandbox: narrower");
+    for (allow, path) in [
+        ("net: true", "steps.a.allow.net"),
+        ("read: [/srv]", "steps.a.allow.read[/srv]"),
+        ("write: [out]", "steps.a.allow.write[out]"),
+        ("env: [CI]", "steps.a.allow.env[CI]"),
     ] {
-        let found = words(&before, &after);
-        assert_eq!(
-            found.first().map(String::as_str),
-            Some(expected),
-            "{found:?}"
-        );
+        first(&boxed(""), &boxed(allow), &format!("{path}: wider"));
+        first(&boxed(allow), &boxed(""), &format!("{path}: narrower"));
     }
+    first(
+        &boxed("exec: [git]"),
+        &boxed(""),
+        "steps.a.allow.exec: wider",
+    );
+}
+
+#[test]
+fn what_a_change_of_a_check_means() {
+    let check = |keys: &str| step(&format!(", verify: [{{name: c, run: t{keys}}}]"));
+    let path = |key: &str| format!("steps.a.verify.c{key}");
+    let expect = |text: &str| check(&format!(", expect: {{{text}}}"));
+    first(&check(""), &step(""), &path(": weaker"));
+    first(&step(""), &check(""), &path(": stronger"));
+    first(
+        &check(""),
+        &check(", network: true"),
+        &path(".network: wider"),
+    );
+    first(
+        &check(""),
+        &check(", mode: plausible"),
+        &path(".mode: weaker"),
+    );
+    let (five, nine) = (expect("output_lt: 5"), expect("output_lt: 9"));
+    first(&five, &nine, &path(".expect.output_lt: weaker"));
+    let (five, nine) = (expect("output_gt: 5"), expect("output_gt: 9"));
+    first(&five, &nine, &path(".expect.output_gt: stronger"));
+    first(
+        &expect("contains: ok"),
+        &check(""),
+        &path(".expect.contains: weaker"),
+    );
+    first(
+        &step(""),
+        &step(", on_error: continue"),
+        "steps.a.on_error: weaker",
+    );
+}
+
+#[test]
+fn what_a_change_of_effort_means() {
+    first(
+        &step(""),
+        &step(", retry: {max: 3}"),
+        "steps.a.retry.max: more",
+    );
+    first(&step(", timeout: 5m"), &step(""), "steps.a.timeout: more");
+    first(
+        &step(", timeout: 5m"),
+        &step(", timeout: 1m"),
+        "steps.a.timeout: less",
+    );
+    first(&step(""), &step(", cwd: b"), "steps.a.cwd: added");
 }
 
 #[test]

@@ -14,7 +14,7 @@ id: all-keys
 title: A title of the plan
 description: A description of the plan
 params:
-  day: {type: string, enum: [mon, tue], default: tue, description: Which day}
+  day: {type: string, enum: [mon, tue], default: tue, description: Which day, taint: auth}
 env: {PLAN_VAR: plan-value}
 secrets:
   BY_ENV: {from: env, name: HOST_VAR}
@@ -23,10 +23,53 @@ secrets:
   BY_KEYRING: KEYRING
 policy: {max_parallel: 17, on_failure: cancel, grace: 18s}
 timeout: 19m
+gates:
+  - id: ranges
+    title: A title of a gate
+    on: on_input
+    provider: predicate
+    check: numeric_range
+    extract: $.params.day
+    config:
+      clamp: {min: 49}
+      block_outside: {min: 50, max: 51}
+      auto_approve: {max: 52}
+      require_approval: {max: 53}
+    on_block: told
+    escalation: {told: {action: respond, message: told so, fallback: again}}
+    approval: {required: 2, approvers: [ann, bob], timeout: 54m, escalate_to: [eve]}
+  - {id: texts, on: on_input, provider: predicate, check: string_match, extract: $.params.day, config: {allowed_values: [yes-text], approval_values: [ask-text]}}
+  - {id: patterns, on: on_input, provider: predicate, check: regex, extract: $.params.day, config: {pattern: gate.*pattern}}
+  - {id: paths, on: on_input, provider: predicate, check: json_path, extract: $.params, config: {json: {path: $.day, equals: mon}}}
+  - {id: asked, on: on_output, provider: llm, promote_to_policy: true, config: {prompt: Is it kind}}
+  - {id: finds, on: on_output, provider: guardrail, lane: quality, config: {detect: [secrets], on_find: flag}}
+escalation:
+  again: {action: suppress_and_rephrase, rephrase: be kind, max_retries: 55, fallback: queued}
+  queued: {action: transfer_to_queue, queue: the-queue}
+  mend: {action: spawn_task, plan: parts.md}
 steps:
   - id: first
     title: A title of a step
     when: params.day == 'mon'
+    gates:
+      - id: program
+        on: before_step
+        provider: script
+        run: gate script
+        shell: bash
+        env: {GATE_VAR: gate-value}
+        timeout: 56s
+        expect: {contains: gate text}
+      - id: argv
+        on: before_step
+        provider: script
+        exec: [gate-program]
+      - id: files
+        on: before_step
+        provider: predicate
+        check: file_valid
+        extract: $.params.day
+        config: {permitted: [uploads], max_size: 57KiB}
     run: |
       echo first script
     shell: [node, -e]
@@ -40,7 +83,7 @@ steps:
     on_error: continue
     artifacts: [out/artifact.txt]
     cache: {inputs: [in/cached.txt], outputs: [out/cached.txt]}
-    outputs: {rows: {type: integer, minimum: 27}}
+    outputs: {rows: {type: integer, minimum: 27, taint: external}}
     allow: {read: [/srv/read], write: [out/written], net: true, env: [HOST_PASS], exec: [git]}
     limits: {memory: 28MiB, cpu: 29s, processes: 30, scratch: 31MiB, output: 32MiB}
     classify:

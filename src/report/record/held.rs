@@ -111,6 +111,38 @@ impl Held {
         format!("by {} ({key}) · policy {policy}{of}", names.join(", "))
     }
 
+    /// What gates and people said of a place, a sentence each.
+    pub(super) fn reasons(&self, place: &Place) -> Vec<String> {
+        let gates = self.gates.iter();
+        let gates = gates.filter(|gating| gating.place.as_ref() == Some(place));
+        let gates = gates.map(|Gating { result, .. }| {
+            let (on, lane) = (result.trigger.as_str(), result.lane);
+            let said = if result.reason.is_empty() { "" } else { ": " };
+            let action = match (lane, result.ignored) {
+                (_, Some(ignored)) => format!("wanted {}, and may only advise", ignored.as_str()),
+                _ => format!("said {}", result.action.as_str()),
+            };
+            let reason = &result.reason;
+            format!("{on}, gate `{}` {action}{said}{reason}", result.gate)
+        });
+        let asked = self.questions.iter();
+        let asked = asked.filter(|question| question.ask.place.as_ref() == Some(place));
+        let asked = asked.map(|Question { ask, given }| match given {
+            None => format!("people are asked: {}", ask.message),
+            Some(given) => {
+                let names: Vec<&str> = given.by.iter().map(|by| by.name.as_str()).collect();
+                let word = given.decision.as_str();
+                let by = if names.is_empty() { "" } else { " by " };
+                format!(
+                    "people were asked: {} · {word}{by}{}",
+                    ask.message,
+                    names.join(", ")
+                )
+            }
+        });
+        gates.chain(asked).collect()
+    }
+
     /// What gates and people said that changed something, a line each.
     pub(super) fn lines(&self) -> String {
         let mut text = String::new();

@@ -6,6 +6,7 @@
 //! with the word `run` is a session in a copy of the examples. `WF_UPDATE=1` writes anew what is
 //! generated.
 
+mod detectors;
 pub mod fence;
 mod lists;
 mod session;

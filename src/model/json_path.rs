@@ -44,7 +44,9 @@ impl JsonPath {
     pub fn pointers(&self, value: &Value) -> Vec<String> {
         let found = self.0.query_located(value);
         let places = found.locations();
-        places.map(|place| place.to_json_pointer()).collect()
+        places
+            .map(serde_json_path::NormalizedPath::to_json_pointer)
+            .collect()
     }
 }
 

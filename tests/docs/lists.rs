@@ -13,7 +13,7 @@ use crate::support::Sandbox;
 
 /// Compares a generated part of a document, which stands between two comments, with what it
 /// should be.
-fn check(path: &str, name: &str, expected: &str) {
+pub(super) fn check(path: &str, name: &str, expected: &str) {
     let text = std::fs::read_to_string(path).expect("the document is there");
     let (open, close) = (
         format!("<!-- {name} -->\n"),

@@ -16,8 +16,8 @@ const ELF: &[u8] = b"\x7fELF";
 pub struct Held {
     root: PathBuf,
     seen: Vec<Seen>,
-    /// The program itself, if it is compiled and was approved.
-    program: Option<(File, Stamp)>,
+    /// The program itself, if it is compiled and was approved, as it was, and its path.
+    program: Option<(File, Stamp, String)>,
 }
 
 /// A file as it was when the process started, and the links that led to it.
@@ -93,7 +93,7 @@ impl Held {
         let is_compiled = file.read_exact_at(&mut head, 0).is_ok() && head == ELF;
         if is_compiled {
             self.seen.remove(at);
-            self.program = Some((file, stamp));
+            self.program = Some((file, stamp, path));
         } else if let Some(seen) = self.seen.get_mut(at) {
             seen.posts.push(Post {
                 path,
@@ -106,14 +106,19 @@ impl Held {
 
     /// What is to be executed instead of the program's name: its very file, opened.
     pub fn program(&self) -> Option<PathBuf> {
-        let (file, _) = self.program.as_ref()?;
+        let (file, _, _) = self.program.as_ref()?;
         Some(PathBuf::from(format!("/proc/self/fd/{}", file.as_raw_fd())))
     }
 
     /// Whether something was touched since, even if it is as it was.
     pub fn disturbed(&self) -> Option<Unable> {
-        let path = self.seen.iter().find(|seen| seen.is_touched(&self.root));
-        let path = path.map(|seen| seen.path.as_str())?;
+        let touched = self.seen.iter().find(|seen| seen.is_touched(&self.root));
+        // Its name may mean something else by now; what ran is what was opened.
+        let written = self.program.as_ref().filter(|(file, before, _)| {
+            !Stamp::of_open(file).is_some_and(|now| now.has_content_of(before))
+        });
+        let written = written.map(|(_, _, path)| path.as_str());
+        let path = touched.map(|seen| seen.path.as_str()).or(written)?;
         let said = format!("approved file was changed while it ran: {path}");
         Some(Unable::logical(said))
     }

@@ -68,7 +68,10 @@ impl Pins {
                 held.see(self.look(&path, role, &products)?);
             }
         }
-        held.direct(command);
+        // A sandbox finds its program in its own view.
+        if command.sandbox.is_none() {
+            held.direct(command);
+        }
         Ok(held)
     }
 

@@ -303,6 +303,14 @@ fn a_compiled_program_needs_no_name_once_it_is_held() {
     assert_eq!(held.disturbed(), None);
     let changed = "approved file was changed: program";
     assert_eq!(house.refusal(&pins).as_deref(), Some(changed));
+    // Written in place it is another program, whatever its name.
+    fs::remove_file(house.at("program")).unwrap();
+    fs::copy("/bin/true", house.at("program")).unwrap();
+    let held = house.pins().hold(&house.command()).unwrap();
+    fs::write(house.at("program"), "other").unwrap();
+    let why = held.disturbed().map(|unable| unable.why);
+    let expected = "approved file was changed while it ran: program";
+    assert_eq!(why.as_deref(), Some(expected));
     // A script that names one relies on what work makes.
     assert!(House::running("./program").paths().is_empty());
 }

@@ -130,7 +130,7 @@ fn is_free(text: &str, start: usize, end: usize) -> bool {
     let mut after = text.get(end..).unwrap_or_default().chars();
     let joined = |c: char| c.is_alphanumeric() || "_.-+/\\".contains(c);
     let next = after.next();
-    let decimal = matches!(next, Some('.' | ',')) && after.next().is_some_and(|c| c.is_numeric());
+    let decimal = matches!(next, Some('.' | ',')) && after.next().is_some_and(char::is_numeric);
     !before.is_some_and(joined)
         && !next.is_some_and(|c| c.is_alphanumeric() || "_-+/\\".contains(c))
         && !decimal

@@ -91,7 +91,7 @@ fn moved(number: f64, range: Range) -> f64 {
 }
 
 fn differ(one: f64, other: f64) -> bool {
-    one < other || one > other
+    (one - other).abs() > 0.0
 }
 
 #[expect(

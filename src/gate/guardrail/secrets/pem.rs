@@ -10,7 +10,7 @@ const LABEL: usize = 40;
 /// How much of a key must be there: less is talk about keys.
 const LEAST: usize = 40;
 
-/// Finds private keys (RFC 7468, OpenSSH, OpenPGP) and those of `PuTTY`.
+/// Finds private keys (RFC 7468, `OpenSSH`, `OpenPGP`) and those of `PuTTY`.
 pub(super) fn search(text: &str, found: &mut Vec<Found>) {
     let mut after = 0;
     for (at, _) in text.match_indices(BEGIN) {

@@ -17,6 +17,7 @@ mod sample;
 mod shaken;
 mod show;
 mod summary;
+mod trust;
 mod why;
 
 pub use findings::{findings, hold};
@@ -28,4 +29,5 @@ pub use runs::runs;
 pub use shaken::Shaken;
 pub use show::show;
 pub use summary::summary;
+pub use trust::trust;
 pub use why::{CacheStory, Why, why};

@@ -4,7 +4,10 @@
     reason = "a test that meets what it does not expect fails"
 )]
 
+mod approvals;
 mod attest;
+mod audit;
+mod auditor;
 mod bad_input;
 mod cheaters;
 mod cli;
@@ -15,12 +18,14 @@ mod docs;
 mod escapes;
 mod examples;
 mod faults;
+mod gates;
 mod hostile;
 mod layers;
 mod leaks;
 mod leases;
 mod logs;
 mod machine;
+mod pinned;
 mod processes;
 mod restricted;
 mod schemas;

@@ -108,11 +108,7 @@ fn required(quorum: &Quorum<'_>) -> u32 {
 }
 
 /// Who signed an answer and counts.
-fn counted(
-    token: &Token,
-    subject: &Subject<'_>,
-    quorum: &Quorum<'_>,
-) -> Result<Vec<By>, Refusal> {
+fn counted(token: &Token, subject: &Subject<'_>, quorum: &Quorum<'_>) -> Result<Vec<By>, Refusal> {
     let signers = signers(token, quorum.approvers)?;
     let statement = token.statement();
     in_time(statement, subject.now, quorum.approvers)?;

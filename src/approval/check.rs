@@ -132,7 +132,10 @@ fn holds(token: &Token, subject: &Subject<'_>, approvers: &Approvers) -> Result<
 }
 
 /// Who signed, each once. Every signature must be by somebody who may sign, and must fit.
-pub(super) fn signers<'a>(token: &Token, approvers: &'a Approvers) -> Result<Vec<&'a Approver>, Refusal> {
+pub(super) fn signers<'a>(
+    token: &Token,
+    approvers: &'a Approvers,
+) -> Result<Vec<&'a Approver>, Refusal> {
     let envelope = token.envelope();
     let signed = envelope
         .signed()
@@ -161,7 +164,11 @@ pub(super) fn signers<'a>(token: &Token, approvers: &'a Approvers) -> Result<Vec
     Ok(found.into_values().collect())
 }
 
-pub(super) fn in_time(statement: &Statement, now: Moment, approvers: &Approvers) -> Result<(), Refusal> {
+pub(super) fn in_time(
+    statement: &Statement,
+    now: Moment,
+    approvers: &Approvers,
+) -> Result<(), Refusal> {
     if now.after(SKEW) < statement.issued {
         return Err(Refusal::NotYet(statement.issued));
     }

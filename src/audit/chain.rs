@@ -34,7 +34,7 @@ pub enum LogFault {
         fault: LineFault,
     },
     /// Records are gone.
-    #[error("{} of the audit log: dropped", gone(*from, *to))]
+    #[error("{} gone: dropped", records(*from, *to))]
     Dropped {
         /// The first.
         from: u64,
@@ -67,11 +67,11 @@ pub enum LogFault {
     },
 }
 
-fn gone(from: u64, to: u64) -> String {
+fn records(from: u64, to: u64) -> String {
     if from == to {
-        format!("record {from} is gone")
+        format!("record {from} of the audit log is")
     } else {
-        format!("records {from} to {to} are gone")
+        format!("records {from} to {to} of the audit log are")
     }
 }
 

@@ -158,8 +158,8 @@ impl Turn<'_> {
 
     /// Adds a record.
     pub(super) fn add(&mut self, entry: Entry) {
-        let record = entry.bind(self.ledger.n + 1, self.ledger.hash);
-        self.lines += &record.line();
+        let (record, line) = entry.bind_line(self.ledger.n + 1, self.ledger.hash);
+        self.lines += &line;
         self.lines.push('\n');
         self.ledger.add(&record);
         self.new.push(record);

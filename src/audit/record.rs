@@ -135,7 +135,12 @@ impl Entry {
     }
 
     /// Gives it its place behind another record.
-    pub fn bind(mut self, n: u64, prev: Digest) -> Record {
+    pub fn bind(self, n: u64, prev: Digest) -> Record {
+        self.bind_line(n, prev).0
+    }
+
+    /// Gives it its place behind another record; gives its line, too.
+    pub(super) fn bind_line(mut self, n: u64, prev: Digest) -> (Record, String) {
         self.about.values_mut().for_each(plain);
         let mut record = Record {
             v: VERSION,
@@ -144,8 +149,16 @@ impl Entry {
             hash: BEGINNING.into(),
             entry: self,
         };
-        record.hash = record.own_hash();
-        record
+        let mut value = serde_json::to_value(&record).unwrap_or_default();
+        if let Value::Object(fields) = &mut value {
+            fields.remove("hash");
+        }
+        record.hash = Digest::of(canonical(&value).as_bytes());
+        if let Value::Object(fields) = &mut value {
+            fields.insert("hash".into(), record.hash.to_string().into());
+        }
+        let line = canonical(&value);
+        (record, line)
     }
 }
 
@@ -153,10 +166,6 @@ impl Record {
     /// Its line, without the end of the line.
     pub fn line(&self) -> String {
         canonical(&serde_json::to_value(self).unwrap_or_default())
-    }
-
-    fn own_hash(&self) -> Digest {
-        own_hash(serde_json::to_value(self).unwrap_or_default())
     }
 
     /// Reads a line. What it says is what was written; whether it follows the line before is for

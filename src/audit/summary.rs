@@ -7,21 +7,22 @@ use crate::store::LogRow;
 
 /// The keys of an event that are kept: words and numbers that a plan or the rules give. Nothing
 /// that a step printed, gave or was given is among them.
-const KEPT: [&str; 31] = [
+const KEPT: [&str; 34] = [
     "action",
     "attempt",
+    "by",
     "cached",
     "class",
-    "criterion",
+    "decision",
+    "execution",
     "executions",
-    "executor",
     "exit",
     "force",
     "from",
     "gate",
-    "item",
+    "gates",
+    "initiator",
     "key",
-    "lane",
     "lock",
     "logic",
     "mode",
@@ -29,21 +30,24 @@ const KEPT: [&str; 31] = [
     "number",
     "outcome",
     "phase",
+    "point",
+    "policy",
     "required",
-    "ruling",
-    "scope",
+    "result",
     "standing",
     "state",
     "tally",
+    "token",
+    "tokens",
     "tolerated",
     "trigger",
     "verdict",
-    "policy",
 ];
 
 /// What is kept of something nested.
-const INSIDE: [&str; 10] = [
-    "action", "class", "code", "gate", "how", "lane", "mode", "name", "ruling", "signal",
+const INSIDE: [&str; 13] = [
+    "action", "class", "code", "gate", "how", "key", "lane", "millis", "mode", "name", "ruling",
+    "signal", "trigger",
 ];
 
 /// The entry of a message.
@@ -97,8 +101,10 @@ fn of_fact(at: crate::time::Moment, fact: &Fact) -> Entry {
     let step = fields.remove("step");
     let attempt = fields.remove("attempt");
     let nested = attempt.as_ref().and_then(Value::as_object);
+    let of = fields.remove("place").or_else(|| attempt.clone());
+    let of = of.as_ref().and_then(Value::as_object);
     entry.place = place(step.as_ref(), fields.get("item"))
-        .or_else(|| nested.and_then(|of| place(of.get("step"), of.get("item"))));
+        .or_else(|| of.and_then(|of| place(of.get("step"), of.get("item"))));
     fields.remove("item");
     let number = match nested {
         Some(of) => of.get("attempt").cloned(),
@@ -133,7 +139,8 @@ fn small(value: Value) -> Option<Value> {
             Some(Value::Object(kept.collect()))
         }
         Value::Number(number) if number.is_f64() => None,
-        Value::Array(_) | Value::Null => None,
+        Value::Array(items) => Some(items.into_iter().filter_map(small).collect()),
+        Value::Null => None,
         other => Some(other),
     }
 }

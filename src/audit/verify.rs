@@ -28,7 +28,8 @@ pub(super) struct Story {
     unseen: Unseen,
     faults: Vec<Fault>,
     notes: Vec<Note>,
-    torn: bool,
+    /// Events that the records pass over.
+    left_out: Vec<u64>,
     /// The record that tells of the last restored backup.
     pub restored: Option<u64>,
     /// Records that somebody knows the hash of: those numbers, and whether they agree.
@@ -89,12 +90,15 @@ impl Story {
                 self.record(record);
             }
         }
-        self.torn = lines.torn;
-        if self.torn {
+        if lines.torn {
             self.notes.push(Note::HalfLine);
         }
         let faults = chain.end();
         self.broken = !faults.is_empty();
+        // What records are missing of is told already.
+        let left_out = std::mem::take(&mut self.left_out).into_iter();
+        let left_out = left_out.filter(|_| !self.broken).map(Fault::LeftOut);
+        self.faults.extend(left_out);
         self.faults.splice(0..0, faults.into_iter().map(Fault::Log));
         Ok(())
     }
@@ -161,8 +165,8 @@ impl Story {
         }
         // A gap that no limit holds for is no gap of this log.
         for seq in next..db.seq.min(next + (1 << 20)) {
-            if seq == next && !self.broken {
-                self.faults.push(Fault::LeftOut(seq));
+            if seq == next {
+                self.left_out.push(seq);
             }
             self.hashes.push(None);
         }

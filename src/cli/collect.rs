@@ -6,6 +6,7 @@ use walkdir::WalkDir;
 
 use super::workspace::{APPROVERS, CONFIG};
 use super::{Exit, Failure, Ui, normal, relative};
+use crate::spec::GATES;
 
 /// The files that are to be checked.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -24,13 +25,15 @@ pub fn collect(ui: &Ui, paths: &[&Path]) -> Result<Collected, Failure> {
     if paths.is_empty() {
         let root = ui.workspace().root;
         let (folder, config) = (root.join("workflows"), root.join(CONFIG));
-        if !folder.is_dir() && !config.is_file() {
+        let gates = root.join(GATES);
+        if !folder.is_dir() && !gates.is_dir() && !config.is_file() {
             let root = relative(&root, ui.env.cwd());
             let message = format!("{root} has neither workflows/ nor {CONFIG}");
             let failure = Failure::new(Exit::Usage, message);
             return Err(failure.hint("name what to check, or begin with `wf init`"));
         }
         found.folder(&folder);
+        found.folder(&gates);
         let configs = [config, root.join(APPROVERS)].into_iter();
         found.configs.extend(configs.filter(|path| path.is_file()));
     }

@@ -5,9 +5,10 @@ use std::sync::Arc;
 
 use clap::Args;
 
+use super::approve::Rules;
 use super::load::Ready;
 use super::watch::{Watched, watch};
-use super::{Exit, Failure, Ui, keep, load_record, normal, relative};
+use super::{Exit, Failure, Ui, Workspace, keep, load_record, normal, relative};
 use crate::bus::{Act, Message};
 use crate::config;
 use crate::engine::{EngineError, Finished, Ground, Observer, Question, Session};
@@ -35,17 +36,21 @@ pub struct Telling {
     /// Write a JSON report
     #[arg(long, value_name = "FILE")]
     pub report: Option<PathBuf>,
+    /// Stay while the run waits for people, instead of leaving with exit code 5
+    #[arg(long)]
+    pub wait: bool,
 }
 
 /// Opens what a run needs.
 pub fn session(ui: &Ui, ready: &Ready, telling: &Telling) -> Result<Watched, Failure> {
-    followed(ui, ready, observer(ui, ready, telling))
+    followed(ui, ready, telling.wait, observer(ui, ready, telling))
 }
 
 /// Opens what a run needs, and lets somebody follow it.
 pub fn followed(
     ui: &Ui,
     ready: &Ready,
+    stays: bool,
     observer: Box<dyn Observer + Send>,
 ) -> Result<Watched, Failure> {
     Folder::new(&ready.workspace.state).may_be_written()?;
@@ -62,17 +67,17 @@ pub fn followed(
         pass: ready.config.env_pass.clone(),
         log_limit: ready.config.logs.max_bytes,
         hands,
-        around: around(ui, ready),
-        approvers: crate::approval::Approvers::owner(Vec::new()),
-        stays: false,
+        around: around(ui, &ready.config.sandbox, &ready.workspace),
+        approvers: Rules::of(ui, &ready.workspace)?.approvers,
+        stays,
         bus: watch.bus.clone(),
         observer,
     });
     Ok(Watched { session, watch })
 }
 
-fn around(ui: &Ui, ready: &Ready) -> Option<Arc<Around>> {
-    let (config, workspace) = (&ready.config.sandbox, &ready.workspace);
+/// What confines checks and steps, as a configuration says it; `None`: nothing.
+pub fn around(ui: &Ui, config: &config::Sandbox, workspace: &Workspace) -> Option<Arc<Around>> {
     let around = || {
         Around::new(
             &workspace.root,

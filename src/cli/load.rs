@@ -92,13 +92,18 @@ pub fn before(reader: &Reader, run: &RunId) -> Result<Option<Arc<Plan>>, Failure
         Err(StoreError::UnknownRun(_)) => return Ok(None),
         Err(error) => return Err(error.into()),
     };
-    let config = read_config(&files, CONFIG).map(|(config, _)| config);
+    Ok(quietly(&files, &path))
+}
+
+/// The plan that some files are, or nothing if they are none. Says nothing about what is wrong.
+pub fn quietly(files: &Memory, path: &str) -> Option<Arc<Plan>> {
+    let config = read_config(files, CONFIG).map(|(config, _)| config);
     let config = config.unwrap_or_default();
-    let loaded = checked(&files, &path, &config.gates());
+    let loaded = checked(files, path, &config.gates());
     if loaded.has_errors() {
-        return Ok(None);
+        return None;
     }
-    Ok(lower(&loaded, &config).ok())
+    lower(&loaded, &config).ok()
 }
 
 fn texts(reader: &Reader, run: &RunId) -> Result<BTreeMap<String, Vec<u8>>, Failure> {
@@ -257,7 +262,7 @@ pub fn say(ui: &Ui, all: &[Checked]) {
 }
 
 /// The configuration of a workspace, and its text under its own name.
-fn configuration(
+pub fn configuration(
     ui: &Ui,
     files: &dyn Files,
     workspace: &Workspace,

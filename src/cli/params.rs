@@ -28,23 +28,28 @@ pub struct ParamArgs {
 
 /// The parameters of a run: given, asked for on a terminal, or by default.
 pub fn resolve(ui: &Ui, parts: &Parts, args: &ParamArgs) -> Result<Object, Failure> {
-    complete(ui, parts, args, Object::new())
+    some(ui, &parts.params, args)
+}
+
+/// The same for some of the parameters of a plan.
+pub fn some(ui: &Ui, params: &[Param], args: &ParamArgs) -> Result<Object, Failure> {
+    complete(ui, params, args, Object::new())
 }
 
 fn complete(
     ui: &Ui,
-    parts: &Parts,
+    params: &[Param],
     args: &ParamArgs,
     mut given: Object,
 ) -> Result<Object, Failure> {
     if let Some(path) = &args.params {
         given.extend(file(ui, path)?);
     }
-    given.extend(pairs(&args.param, &parts.params)?);
+    given.extend(pairs(&args.param, params)?);
     if ui.env.asks {
-        ask_all(ui, parts, &mut given)?;
+        ask_all(ui, params, &mut given)?;
     }
-    Ok(resolve_params(&parts.params, &given)?)
+    Ok(resolve_params(params, &given)?)
 }
 
 /// The parameters of a run that repeats another: those of that run as far as the plan still has
@@ -53,7 +58,7 @@ pub fn again(ui: &Ui, parts: &Parts, args: &ParamArgs, old: &Object) -> Result<O
     let has = |name: &str| parts.params.iter().any(|param| param.name.as_str() == name);
     let old = old.iter().filter(|(name, _)| has(name));
     let old = old.map(|(name, value)| (name.clone(), value.clone()));
-    complete(ui, parts, args, old.collect())
+    complete(ui, &parts.params, args, old.collect())
 }
 
 fn file(ui: &Ui, path: &std::path::Path) -> Result<Object, Failure> {
@@ -95,14 +100,14 @@ fn pairs(texts: &[String], params: &[Param]) -> Result<Object, Failure> {
 }
 
 /// Asks for what is missing, unless something is wrong that no answer would mend.
-fn ask_all(ui: &Ui, parts: &Parts, given: &mut Object) -> Result<(), Failure> {
-    let Err(bad) = resolve_params(&parts.params, given) else {
+fn ask_all(ui: &Ui, params: &[Param], given: &mut Object) -> Result<(), Failure> {
+    let Err(bad) = resolve_params(params, given) else {
         return Ok(());
     };
     if bad.problems.len() > bad.missing.len() {
         return Ok(());
     }
-    for param in &parts.params {
+    for param in params {
         if bad.missing.contains(&param.name) {
             given.insert(param.name.to_string(), ask(ui, param)?);
         }

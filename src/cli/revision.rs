@@ -145,15 +145,16 @@ impl Files for Revision {
     }
 
     fn names(&self, folder: &str) -> Vec<String> {
-        let whole = normal(&Path::new(&self.below).join(folder));
-        let place = format!("{}:{}", self.commit, whole.display());
-        let listed = git(&self.top, &["ls-tree", "--name-only", "-z", &place]);
-        let text = listed.and_then(|bytes| String::from_utf8(bytes).ok());
-        let names = text.unwrap_or_default();
-        let mut names: Vec<String> = names.split('\0').map(str::to_owned).collect();
-        names.retain(|name| !name.is_empty());
-        names.sort();
-        names
+        let folder = normal(&Path::new(&self.below).join(folder));
+        let Some(folder) = folder.to_str() else {
+            return Vec::new();
+        };
+        let tree = format!("{}:{folder}", self.commit);
+        let listed = git(&self.top, &["ls-tree", "-z", &tree]).unwrap_or_default();
+        let listed = String::from_utf8_lossy(&listed);
+        let files = listed.split('\0').filter_map(|row| row.split_once('\t'));
+        let files = files.filter(|(about, _)| about.contains(" blob "));
+        files.map(|(_, name)| name.to_owned()).collect()
     }
 
     /// Nothing of a revision is followed.

@@ -79,6 +79,15 @@ impl Drop for Watch {
     }
 }
 
+/// Writes down what a command did that has no engine, and that stays done if that fails.
+pub fn note(ui: &Ui, act: Act) {
+    if let Err(error) = record(ui, act) {
+        let (warning, hint) = (paint(WARN, "warning:"), paint(NAME, "hint:"));
+        let remedy = error.remedy();
+        ui.say(&format!("{warning} {error}\n{hint} {remedy}\n"));
+    }
+}
+
 /// Writes down what a command did that has no engine.
 pub fn record(ui: &Ui, act: Act) -> Result<(), StoreError> {
     audit::record_act(&ui.workspace().state, &Message::act(ui.env.now(), act))

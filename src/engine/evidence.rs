@@ -32,6 +32,13 @@ pub(super) fn recorded<'a>(
     all
 }
 
+/// The files that some steps were checked with, as recorded.
+pub fn recorded_evidence(events: &[(u64, Event)], steps: &[Name]) -> Vec<Artifact> {
+    let all = recorded(events.iter().map(|(_, event)| event)).into_iter();
+    let of_them = all.filter(|(place, _)| steps.contains(&place.step));
+    of_them.flat_map(|(_, files)| files).collect()
+}
+
 /// The results of a run whose files are not what they were when they were checked. What is gone
 /// was cleaned up, if the plan has steps for that.
 pub fn stale_now(root: &Path, plan: &Plan, events: &[(u64, Event)]) -> Vec<Stale> {

@@ -32,9 +32,9 @@ mod timers;
 mod unit;
 
 pub use again::{Again, Criterion, Finding, Freshness, verify};
-pub use begin::{cancel, resume, run, tidy};
-pub use evidence::stale_now;
-pub use observe::{Observer, RunRef, Stream};
 pub use asking::scope;
+pub use begin::{cancel, resume, run, tidy};
+pub use evidence::{recorded_evidence, stale_now};
+pub use observe::{Observer, RunRef, Stream};
 pub use parking::Question;
 pub use session::{EngineError, Finished, Ground, Request, Session};

@@ -7,7 +7,9 @@
 //! **Invariant:** a quality gate decides nothing and rewrites nothing. **Invariant:** only what
 //! [`ALLOWED_MUTATIONS`] names is ever rewritten.
 
+mod computed;
 mod escalation;
+pub mod guardrail;
 pub mod llm;
 mod pass;
 pub mod predicate;
@@ -17,8 +19,9 @@ mod ruling;
 mod sample;
 mod subject;
 
+pub use computed::computed;
 pub use escalation::{BUILT_IN, Resolved, after, chain, escalation};
 pub use pass::Pass;
 pub use result::{ALLOWED_MUTATIONS, Action, Answer, Context, GateResult, Gated};
 pub use ruling::{Ruling, ruling};
-pub use subject::{about, no_provider, replaced, subject};
+pub use subject::{about, no_provider, subject};

@@ -1,7 +1,7 @@
 use serde_json::Value;
 
 use super::Context;
-use crate::model::{Gate, Object, Provider, Trigger};
+use crate::model::{Gate, Provider, Trigger};
 
 /// What a gate that is no program looks at: what it extracts of the context, else what its trigger
 /// is about (Silas 5.5.1). `None` if there is no such thing; several values become a list.
@@ -34,27 +34,12 @@ fn key(on: Trigger) -> &'static str {
     }
 }
 
-/// What is to be rewritten so that the one value that a gate looks at becomes another: the member
-/// of the context that it is in, as a whole. Empty if it looks at none, or at several.
-pub fn replaced(gate: &Gate, context: &Context, value: Value) -> Object {
-    let pointer = match &gate.extract {
-        None => format!("/{}", key(gate.on)),
-        Some(path) => {
-            let mut found = path.pointers(&Value::Object(context.clone()));
-            match (found.pop(), found.is_empty()) {
-                (Some(one), true) => one,
-                _ => return Object::new(),
-            }
-        }
-    };
-    let mut whole = Value::Object(context.clone());
-    if let Some(place) = whole.pointer_mut(&pointer) {
-        *place = value;
+/// Where the values are that a gate looks at: JSON pointers into its context.
+pub(super) fn places(gate: &Gate, whole: &Value) -> Vec<String> {
+    match &gate.extract {
+        Some(path) => path.pointers(whole),
+        None => vec![format!("/{}", key(gate.on))],
     }
-    let top = pointer.split('/').nth(1).unwrap_or_default();
-    let name = top.replace("~1", "/").replace("~0", "~");
-    let member = whole.get(&name).cloned();
-    member.map(|member| (name, member)).into_iter().collect()
 }
 
 /// Why a provider that nobody has made available cannot be asked.
@@ -66,7 +51,7 @@ pub fn no_provider(provider: &Provider) -> String {
 mod tests {
     use serde_json::{Value, json};
 
-    use super::{about, replaced, subject};
+    use super::{about, subject};
     use crate::gate::{Context, sample};
     use crate::model::{Gate, JsonPath, Trigger};
 
@@ -111,26 +96,6 @@ mod tests {
                 subject(&gate(Trigger::OnInput, Some(path)), &context()),
                 found
             );
-        }
-    }
-
-    #[test]
-    fn a_value_is_replaced_where_it_is() {
-        for (path, expected) in [
-            (None, json!({ "message": 7 })),
-            (
-                Some("$.tool_args.amount"),
-                json!({ "tool_args": { "amount": 7, "to": ["a", "b"] } }),
-            ),
-            (
-                Some("$.tool_args.to[1]"),
-                json!({ "tool_args": { "amount": 12, "to": ["a", 7] } }),
-            ),
-            (Some("$.tool_args.to[*]"), json!({})),
-            (Some("$.nothing"), json!({})),
-        ] {
-            let found = replaced(&gate(Trigger::OnInput, path), &context(), json!(7));
-            assert_eq!(Value::Object(found), expected, "{path:?}");
         }
     }
 }

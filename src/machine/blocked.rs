@@ -123,8 +123,31 @@ impl Machine {
                 self.ask_people(spot, point, plea);
                 true
             }
-            EscalationAction::SpawnTask => false,
+            EscalationAction::SpawnTask => self.leave_task(spot, point, block, by),
         }
+    }
+
+    /// Lets a block stand, and names the plan that is to mend it: whoever has the right to, runs
+    /// it. False if no plan is named.
+    fn leave_task(
+        &mut self,
+        spot: Option<Spot>,
+        point: GatePoint,
+        block: &Block,
+        by: &Escalation,
+    ) -> bool {
+        let Some(plan) = &by.plan else { return false };
+        let why = format!(
+            "{}; to mend it: wf run {plan}",
+            block.why(by.message.as_deref())
+        );
+        let named = Escalation {
+            rephrase: Some(plan.clone()),
+            ..by.clone()
+        };
+        self.tell_escalation(spot, block, &named);
+        self.give_up(spot, point, &block.gate, &why);
+        true
     }
 
     fn tell_escalation(&mut self, spot: Option<Spot>, block: &Block, by: &Escalation) {

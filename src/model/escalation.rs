@@ -41,7 +41,7 @@ pub enum EscalationAction {
     EscalateHuman,
     /// A person who works off a queue decides.
     TransferToQueue,
-    /// A plan that is to mend it is run, then the gates are asked once more.
+    /// It stays blocked, and the plan that is to mend it is named as a task.
     SpawnTask,
 }
 

@@ -72,7 +72,7 @@ pub enum Provider {
     Predicate(Predicate),
     /// A program.
     Script(Box<GateScript>),
-    /// A detector that is built in.
+    /// Detectors that are built in.
     Guardrail(Guardrail),
     /// A model.
     Llm(Llm),
@@ -140,7 +140,17 @@ pub struct GateScript {
     pub timeout: Duration,
 }
 
-/// A detector that is built in.
+/// The names of the detectors that are built in.
+pub const DETECTORS: [&str; 6] = [
+    "secrets",
+    "email",
+    "card",
+    "iban",
+    "hidden_unicode",
+    "injection",
+];
+
+/// Detectors that are built in.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Guardrail {
     /// What is looked for: the names of detectors.

@@ -27,7 +27,7 @@ pub use approve::{Approve, Needs};
 pub use check::{Check, Expect, JsonExpect, Mode, Probe};
 pub use escalation::{Escalation, EscalationAction};
 pub use gate::{
-    Gate, GateScript, Guardrail, Lane, Llm, OnFind, Predicate, Provider, Range, Trigger,
+    DETECTORS, Gate, GateScript, Guardrail, Lane, Llm, OnFind, Predicate, Provider, Range, Trigger,
 };
 pub use json_expect::{JsonMiss, bounds, is_within};
 pub use json_path::{BadJsonPath, JsonPath};

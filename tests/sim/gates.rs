@@ -18,8 +18,9 @@ use super::engine::Job;
 use super::world::World;
 
 /// The ways in which a block may go on.
-const ON_BLOCK: [&str; 9] = [
+const ON_BLOCK: [&str; 10] = [
     "respond", "report", "retry", "rephrase", "suppress", "human", "queue", "nowhere", "nobody",
+    "task",
 ];
 
 /// A decision that a step is for.
@@ -115,6 +116,7 @@ pub fn escalations() -> Vec<Escalation> {
         ),
         ("human", EscalationAction::EscalateHuman, Some("rephrase")),
         ("queue", EscalationAction::TransferToQueue, None),
+        ("task", EscalationAction::SpawnTask, Some("human")),
         (
             "nowhere",
             EscalationAction::TransferToQueue,
@@ -129,7 +131,7 @@ pub fn escalations() -> Vec<Escalation> {
         fallback: fallback.map(str::to_owned),
         queue: (name == "queue").then(|| "desk".to_owned()),
         rephrase: None,
-        plan: None,
+        plan: (name == "task").then(|| "mend.md".to_owned()),
     });
     made.into()
 }

@@ -7,6 +7,8 @@ mod drift;
 mod place;
 mod report;
 mod runs;
+#[cfg(test)]
+mod tests;
 mod unseen;
 mod window;
 

@@ -1,10 +1,10 @@
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use super::runs::Lives;
 use super::{PlanSums, Report, Trigger, Unseen};
 use crate::audit::record::{Entry, Record, Source};
-use crate::audit::words::{CUT, LOST, Lost, REPORT, REWOUND};
+use crate::audit::words::{CONFIRMED, CUT, Confirmed, LOST, Lost, REPORT, REWOUND};
 use crate::name::RunId;
 
 /// A stretch of the log: since the last report, or as much as it is shown.
@@ -15,6 +15,8 @@ pub struct Window {
     plans: BTreeMap<String, PlanSums>,
     drift: Vec<super::Drift>,
     unseen: Unseen,
+    /// Events that were read in the database and that nobody said to have heard of.
+    unheard: BTreeSet<u64>,
     keeps: bool,
 }
 
@@ -93,8 +95,10 @@ impl Window {
     }
 
     fn count(&mut self, entry: &Entry) {
+        if let (Some(db), Source::Database) = (entry.db, entry.source) {
+            self.unheard.insert(db.seq);
+        }
         let sums = &mut self.sums;
-        sums.read_later += u64::from(entry.source == Source::Database);
         match entry.kind.as_str() {
             "run_started" => sums.runs.started += 1,
             "run_refused" => sums.runs.refused += 1,
@@ -104,6 +108,12 @@ impl Window {
                 _ => sums.runs.cancelled += 1,
             },
             "step_ended" => sums.tasks_observed += 1,
+            CONFIRMED => {
+                let confirmed: Option<Confirmed> = entry.read();
+                for seq in confirmed.iter().flat_map(|confirmed| &confirmed.seqs) {
+                    self.unheard.remove(seq);
+                }
+            }
             LOST => sums.lost += entry.read::<Lost>().map_or(0, |lost| lost.messages),
             CUT => self.wrong("the end of the audit log was gone".into()),
             REWOUND => self.wrong("the database went back to an earlier state".into()),
@@ -124,12 +134,12 @@ impl Window {
                 sums.gates.blocked += u64::from(action == Some("block"));
             }
             "approval_asked" => sums.approvals.asked += 1,
-            "approval_answered" => match entry.word("verdict") {
+            "approval_answered" => match entry.word("decision") {
                 Some("approved") => sums.approvals.given += 1,
                 Some("denied") => sums.approvals.denied += 1,
-                _ => sums.approvals.expired += 1,
+                Some("expired") => sums.approvals.expired += 1,
+                _ => {}
             },
-            "approval_expired" => sums.approvals.expired += 1,
             _ => {}
         }
     }
@@ -201,6 +211,7 @@ impl Window {
     pub fn report(&self, trigger: Trigger, ending: Option<u64>) -> Report {
         let mut report = self.sums.clone();
         report.trigger = trigger;
+        report.read_later = self.unheard.len() as u64;
         report.drift = self.drifted();
         let lives = self.lives.iter();
         report.gap_trends = lives

@@ -76,9 +76,8 @@ pub fn enter(
     let drawn = ui.env.random(&format!("nonce {run}"))?;
     bytes.copy_from_slice(drawn.split_at(16).0);
     let now = ui.env.now();
-    let bound = |(name, value): (&String, &serde_json::Value)| {
-        (name.clone(), Bound::Is(value.clone()))
-    };
+    let bound =
+        |(name, value): (&String, &serde_json::Value)| (name.clone(), Bound::Is(value.clone()));
     let statement = Statement {
         v: VERSION,
         scope: Scope::FullPlan,
@@ -144,9 +143,9 @@ pub(super) fn read(workspace: &Workspace, path: &std::path::Path) -> Result<Toke
 }
 
 /// How often a token was used, as far as the state knows.
-fn used(workspace: &Workspace, token: &Token) -> Result<u32, Failure> {
+pub(super) fn used(workspace: &Workspace, token: &Token) -> Result<u32, Failure> {
     match Reader::open(&workspace.state) {
-        Ok(reader) => Ok(reader.uses(token.statement().nonce.as_str())?),
+        Ok(reader) => Ok(reader.used(token.statement().nonce.as_str())?),
         Err(StoreError::NoState(_)) => Ok(0),
         Err(error) => Err(error.into()),
     }
@@ -190,7 +189,11 @@ fn verified(
         executions: statement.executions,
         expires: statement.expires,
         initiator,
-        pins: if in_advance { start.pins.clone() } else { Vec::new() },
+        pins: if in_advance {
+            start.pins.clone()
+        } else {
+            Vec::new()
+        },
     };
     let path = token_path(std::path::Path::new(&ready.path));
     Ok(Entered {

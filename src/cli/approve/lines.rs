@@ -13,8 +13,15 @@ const SHOWN: usize = 40;
 /// `+`.
 pub fn changed(before: &str, after: &str) -> String {
     let (old, new): (Vec<&str>, Vec<&str>) = (before.lines().collect(), after.lines().collect());
-    let same = old.iter().zip(&new).take_while(|(one, other)| one == other).count();
-    let (old, new) = (old.get(same..).unwrap_or(&[]), new.get(same..).unwrap_or(&[]));
+    let same = old
+        .iter()
+        .zip(&new)
+        .take_while(|(one, other)| one == other)
+        .count();
+    let (old, new) = (
+        old.get(same..).unwrap_or(&[]),
+        new.get(same..).unwrap_or(&[]),
+    );
     let ends = old.iter().rev().zip(new.iter().rev());
     let tail = ends.take_while(|(one, other)| one == other).count();
     let old = old.get(..old.len() - tail).unwrap_or(&[]);
@@ -23,7 +30,11 @@ pub fn changed(before: &str, after: &str) -> String {
     let mut text = String::new();
     for (is_new, line) in marks.iter().take(SHOWN) {
         let (mark, style) = if *is_new { ("+", GOOD) } else { ("-", BAD) };
-        let _ = writeln!(text, "  {}", paint(style, &format!("{mark} {}", visible(line))));
+        let _ = writeln!(
+            text,
+            "  {}",
+            paint(style, &format!("{mark} {}", visible(line)))
+        );
     }
     if marks.len() > SHOWN {
         let _ = writeln!(text, "  … {} more", marks.len() - SHOWN);
@@ -57,7 +68,6 @@ fn marks<'t>(old: &[&'t str], new: &[&'t str]) -> Vec<(bool, &'t str)> {
     let (mut i, mut j, mut marks) = (0, 0, Vec::new());
     loop {
         match (old.get(i), new.get(j)) {
-            (None, None) => return marks,
             (Some(one), Some(other)) if one == other => (i, j) = (i + 1, j + 1),
             (Some(one), other)
                 if other.is_none() || get(&common, at(i + 1, j)) >= get(&common, at(i, j + 1)) =>
@@ -69,7 +79,7 @@ fn marks<'t>(old: &[&'t str], new: &[&'t str]) -> Vec<(bool, &'t str)> {
                 marks.push((true, *other));
                 j += 1;
             }
-            (Some(_), None) => return marks,
+            _ => return marks,
         }
     }
 }
@@ -82,7 +92,11 @@ mod tests {
     #[test]
     fn only_what_differs_is_shown() {
         let check = |before: &str, after: &str, shown: &str| {
-            assert_eq!(plain(&changed(before, after)), shown, "{before:?} {after:?}");
+            assert_eq!(
+                plain(&changed(before, after)),
+                shown,
+                "{before:?} {after:?}"
+            );
         };
         check("a\nb\nc\n", "a\nx\nc\n", "  - b\n  + x\n");
         check("a\n", "a\n", "");

@@ -5,17 +5,23 @@
 //!
 //! **Invariant:** what is refused here has started nothing and has recorded nothing.
 
+mod agree;
+mod ask;
 mod before;
+mod bounds;
 mod entry;
 mod lines;
 mod owner;
 mod pins;
 pub mod plan;
+mod questions;
 mod refused;
 mod resumed;
 mod rules;
+mod view;
 
-pub use entry::{ApprovalArgs, Entered, enter};
-pub use pins::{pins, token_path};
+pub use ask::{AnswerArgs, answer};
+pub use entry::{ApprovalArgs, enter};
+use pins::{pins, token_path};
 pub use resumed::go_on;
 pub use rules::Rules;

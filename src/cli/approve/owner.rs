@@ -29,7 +29,9 @@ pub(super) fn signer(
 /// Makes the first key.
 fn first(ui: &Ui, rules: &mut Rules, keys: &Keys) -> Result<Signer, Failure> {
     let signer = Signer::from_bytes(&ui.env.random(&format!("key {DEFAULT}"))?);
-    let pem = signer.to_pem().map_err(|bad| Failure::new(crate::cli::Exit::Bug, bad.to_string()))?;
+    let pem = signer
+        .to_pem()
+        .map_err(|bad| Failure::new(crate::cli::Exit::Bug, bad.to_string()))?;
     match keys.add(DEFAULT, &pem, &signer.public().pem()) {
         Ok(()) => {}
         // Another run was faster.
@@ -45,7 +47,9 @@ fn first(ui: &Ui, rules: &mut Rules, keys: &Keys) -> Result<Signer, Failure> {
     }
     if ui.env.asks || ui.volume == Volume::Verbose {
         let dir = keys.dir().display();
-        ui.note(&format!("made the key `{DEFAULT}` in {dir}: it signs for what you run\n"));
+        ui.note(&format!(
+            "made the key `{DEFAULT}` in {dir}: it signs for what you run\n"
+        ));
     }
     rules.count(OwnKey {
         name: DEFAULT.to_owned(),

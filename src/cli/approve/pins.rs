@@ -1,6 +1,5 @@
 use std::path::{Path, PathBuf};
 
-use crate::approval::plan_digest;
 use crate::cli::load::Ready;
 use crate::cli::{Exit, Failure, Ui};
 use crate::digest::Digest;
@@ -12,22 +11,33 @@ use crate::model::Object;
 /// What an approval of a plan is bound to: every text that it is made of, and every file that it
 /// executes, as they are now. Sorted by path.
 pub fn pins(ui: &Ui, ready: &Ready, params: &Object) -> Result<Vec<Pin>, Failure> {
-    let mut pins: Vec<Pin> = ready.sources.iter().map(|(path, text)| Pin {
-        path: path.clone(),
-        digest: Digest::of(text.as_bytes()),
-    }).collect();
+    let mut pins: Vec<Pin> = ready
+        .sources
+        .iter()
+        .map(|(path, text)| Pin {
+            path: path.clone(),
+            digest: Digest::of(text.as_bytes()),
+        })
+        .collect();
     let host = ui.env.host();
     let site = Site {
         root: &ready.workspace.root,
         host: &host,
         params: Some(params),
     };
-    let executed = pinned::files(&ready.plan, site)
-        .map_err(|unable| Failure::new(Exit::Usage, unable.why))?;
-    pins.extend(executed.into_iter().map(|(path, digest)| Pin { path, digest }));
+    let executed =
+        pinned::files(&ready.plan, site).map_err(|unable| Failure::new(Exit::Usage, unable.why))?;
+    pins.extend(
+        executed
+            .into_iter()
+            .map(|(path, digest)| Pin { path, digest }),
+    );
     pins.sort();
     pins.dedup();
-    if let Some([one, _]) = pins.array_windows().find(|[one, other]| one.path == other.path) {
+    if let Some([one, _]) = pins
+        .array_windows()
+        .find(|[one, other]| one.path == other.path)
+    {
         let message = format!("{} was changed while it was read", one.path);
         return Err(Failure::new(Exit::Approval, message).hint("try again"));
     }
@@ -37,9 +47,4 @@ pub fn pins(ui: &Ui, ready: &Ready, params: &Object) -> Result<Vec<Pin>, Failure
 /// Where the approval of a plan lies: `plan.approval.json` beside `plan.md`.
 pub fn token_path(plan: &Path) -> PathBuf {
     plan.with_extension("approval.json")
-}
-
-/// The digest of what a plan is bound to, in a few digits.
-pub(super) fn short(pins: &[Pin]) -> String {
-    plan_digest(pins).short()
 }

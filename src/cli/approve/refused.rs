@@ -16,7 +16,7 @@ pub(super) fn refused(ui: &Ui, workspace: &Workspace, path: &str, refusal: &Refu
 }
 
 /// A file that is not what was approved, with the lines that differ.
-fn shown(workspace: &Workspace, file: &Difference) -> String {
+pub(super) fn shown(workspace: &Workspace, file: &Difference) -> String {
     let short = |digest: Option<crate::digest::Digest>| {
         digest.map_or_else(|| "none".to_owned(), |digest| digest.short())
     };

@@ -11,17 +11,18 @@ use crate::report::mistakes::{Checked, annotations, json, sarif, summary, text};
 use crate::report::plural;
 use crate::spec::Disk;
 
-/// Check plans without running them
+/// Check plans and gates without running them
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
-  wf check                       everything in workflows/, wf.yaml and approvers.yaml
+  wf check                       workflows/, gates/, wf.yaml and approvers.yaml
   wf check plan.md ops/          a file, and the plans of a folder
   wf check --sarif > wf.sarif    for a code scanner
 
 Every mistake of every file is told at once. Exit code 3 if there are errors.")]
 pub struct CheckArgs {
-    /// Files and folders; by default, the workspace's workflows/, wf.yaml and approvers.yaml
+    /// Files and folders; by default, the workspace's workflows/, gates/, wf.yaml and
+    /// approvers.yaml
     #[arg(value_name = "PATH")]
     paths: Vec<PathBuf>,
     /// Write one JSON document

@@ -3,14 +3,17 @@
 //! The comments on what a command takes are its help. **Invariant:** a command returns how it
 //! went; only `start` turns that into an exit code and a message.
 
+pub mod approve;
 pub mod attest;
 pub mod audit;
 pub mod backup;
 pub mod cancel;
 pub mod check;
 pub mod completions;
+pub mod deny;
 pub mod diff;
 pub mod doctor;
+pub mod gate;
 pub mod graph;
 pub mod init;
 pub mod key;

@@ -92,7 +92,12 @@ fn begin(
         run,
         plan: ready.plan.clone(),
         path: ready.path.clone(),
-        sources: ready.sources.iter().cloned().chain([entered.token]).collect(),
+        sources: ready
+            .sources
+            .iter()
+            .cloned()
+            .chain([entered.token])
+            .collect(),
         params,
         past: Some(past),
         approved: Some(entered.approved),

@@ -70,7 +70,12 @@ fn begin(ui: &Ui, args: &RunArgs) -> Result<Exit, Failure> {
         run,
         plan: ready.plan.clone(),
         path: ready.path.clone(),
-        sources: ready.sources.iter().cloned().chain([entered.token]).collect(),
+        sources: ready
+            .sources
+            .iter()
+            .cloned()
+            .chain([entered.token])
+            .collect(),
         params,
         past: None,
         approved: Some(entered.approved),

@@ -58,7 +58,7 @@ pub fn run(ui: &Ui, args: &VerifyArgs) -> Result<Exit, Failure> {
     let runs = below(ui, &reader, (&run, only), DEPTH)?;
     known(&runs)?;
     drop(reader);
-    let session = followed(ui, &ready, Box::new(Several::default()))?;
+    let session = followed(ui, &ready, false, Box::new(Several::default()))?;
     let all = engine::verify(&session, (&ready.plan, &events), runs)?;
     if args.json {
         ui.print(&document(&run, &all))?;

@@ -1,5 +1,6 @@
 use super::{PassphraseArgs, passphrase};
-use crate::cli::{Exit, Failure, Ui};
+use crate::bus::Act;
+use crate::cli::{Exit, Failure, Ui, watch};
 use crate::exec::keyfile::{DEFAULT, KeyFault, Keys};
 use crate::seal::{BadKey, PublicKey, Salt, Signer};
 
@@ -77,7 +78,7 @@ pub fn make(ui: &Ui, keys: &Keys, name: &str, secret: Option<&str>) -> Result<Ow
         None => signer.to_pem(),
     };
     let pem = pem.map_err(|bad| Failure::new(Exit::Bug, bad.to_string()))?;
-    adopt(keys, name, &pem, signer.public())
+    adopt(ui, keys, name, (&pem, signer.public()))
 }
 
 fn half(bytes: [u8; 32]) -> [u8; 16] {
@@ -87,9 +88,16 @@ fn half(bytes: [u8; 32]) -> [u8; 16] {
 }
 
 /// Keeps a key that was made elsewhere, as it is: encrypted or not.
-pub fn adopt(keys: &Keys, name: &str, pem: &str, public: PublicKey) -> Result<OwnKey, Failure> {
+pub fn adopt(
+    ui: &Ui,
+    keys: &Keys,
+    name: &str,
+    (pem, public): (&str, PublicKey),
+) -> Result<OwnKey, Failure> {
     keys.add(name, pem, &public.pem())
         .map_err(|bad| fault(&bad))?;
+    let (key, named) = (public.id(), name.to_owned());
+    watch::note(ui, Act::KeyMade { key, name: named });
     Ok(OwnKey {
         name: name.to_owned(),
         public,

@@ -1,3 +1,4 @@
+use std::os::fd::AsRawFd as _;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -8,8 +9,8 @@ use crate::exec::Stop;
 use crate::exec::beneath::{Beneath, Missed};
 use crate::exec::check::{Ground, look};
 use crate::exec::fixed::Fixed;
-use crate::gate::predicate::{FileFact, FileFacts, clamped, predicate};
-use crate::gate::{Answer, Context, no_provider, replaced, subject};
+use crate::gate::predicate::{FileFact, FileFacts};
+use crate::gate::{Answer, Context, computed, no_provider};
 use crate::model::{Gate, Provider};
 use crate::verify::FileFound;
 
@@ -32,17 +33,12 @@ pub async fn ask(
     site: &Site,
     stop: watch::Receiver<Stop>,
 ) -> Result<Answer, String> {
+    if let Some(answer) = computed(gate, context, &Files::of(&site.ground)) {
+        return Ok(answer);
+    }
     match &gate.provider {
-        Provider::Predicate(rule) => {
-            let value = subject(gate, context);
-            let mut answer = predicate(rule, value.as_ref(), &Files::of(&site.ground));
-            if let Some(moved) = value.as_ref().and_then(|value| clamped(rule, value)) {
-                answer.modified = replaced(gate, context, moved);
-            }
-            Ok(answer)
-        }
         Provider::Script(script) => script::run(gate, script, context, site, stop).await,
-        Provider::Guardrail(_) | Provider::Llm(_) => Err(no_provider(&gate.provider)),
+        other => Err(no_provider(other)),
     }
 }
 
@@ -71,14 +67,12 @@ impl FileFacts for Files<'_> {
         };
         match rustix::fs::fstat(&fd) {
             Ok(about) if rustix::fs::FileType::from_raw_mode(about.st_mode).is_file() => {
-                let root = self
-                    .0
-                    .canonicalize()
-                    .unwrap_or_else(|_| self.0.to_path_buf());
-                let place = root.join(path).canonicalize().ok();
+                let place = std::fs::read_link(format!("/proc/self/fd/{}", fd.as_raw_fd()));
+                let root = self.0.canonicalize();
+                let place = place.ok().zip(root.ok());
                 let place = place
-                    .as_deref()
-                    .and_then(|place| place.strip_prefix(&root).ok());
+                    .as_ref()
+                    .and_then(|(place, root)| place.strip_prefix(root).ok());
                 match place {
                     Some(place) => FileFact::File {
                         size: u64::try_from(about.st_size).unwrap_or_default(),

@@ -57,6 +57,7 @@ pub fn why(of: &Why<'_>) -> String {
                     .map(|story| cached(of, row, story))
                     .unwrap_or_default(),
             );
+            reasons.extend(of.record.held.reasons(of.place));
             reasons.extend(attempts(of, row, step));
             reasons.extend(
                 of.record

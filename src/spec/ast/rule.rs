@@ -5,8 +5,8 @@ use std::borrow::Cow;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 
 use super::JsonExpect;
-use crate::diag::{Code, Diagnostic};
-use crate::model::OnFind;
+use crate::diag::{Code, Diagnostic, nearest};
+use crate::model::{DETECTORS, OnFind};
 use crate::source::Spanned;
 use crate::spec::decode::{
     Decode, Decoder, Fields, OneOrMany, Pattern, RelPath, Size, record, words,
@@ -127,6 +127,7 @@ record! {
         /// What a finding means: `block` if absent.
         default on_find: OnFind,
     }
+    finish known_detectors;
 }
 
 record! {
@@ -250,6 +251,20 @@ fn some_range(range: &mut RangeOf, fields: &Fields<'_, '_>, decoder: &mut Decode
             fields.key("min"),
             message,
         ));
+    }
+}
+
+/// Notes names of detectors that there are not.
+fn known_detectors(made: &mut GuardrailConfig, _: &Fields<'_, '_>, decoder: &mut Decoder<'_>) {
+    for name in &made.detect {
+        if !DETECTORS.contains(&name.value.as_str()) {
+            let message = format!("there is no detector `{}`", name.value);
+            let mistake = Diagnostic::new(Code::ValueWrong, name.span, message);
+            decoder.note(match nearest(&name.value, DETECTORS.iter().copied()) {
+                Some(near) => mistake.meant(Some(near)),
+                None => mistake.help(format!("use {}", DETECTORS.join(" or "))),
+            });
+        }
     }
 }
 

@@ -1,8 +1,8 @@
 use std::time::Duration;
 
 use crate::model::{
-    Allow, Class, Fan, Limits, Mode, OnError, OnFailure, Plan, Policy, Probe, Retry, SecretSource,
-    Wait, Work,
+    Allow, Class, Fan, Gate, Lane, Limits, Mode, OnError, OnFailure, Plan, Policy, Predicate,
+    Probe, Provider, Retry, SecretSource, Wait, Work,
 };
 use crate::spec::{Defaults, Memory, load, lower};
 
@@ -197,4 +197,86 @@ fn a_dag_is_a_plan_of_plans() {
 fn files_with_errors_have_no_model() {
     let files = Memory::default();
     assert!(lower(&load(&files, "plan.md"), &defaults()).is_err());
+}
+
+#[test]
+fn gates_are_those_of_the_workspace_then_of_the_plan_then_of_the_step() {
+    let gate = |id: &str| {
+        format!(
+            "---\nkind: gate\nid: {id}\non: before_step\nprovider: predicate\n\
+             check: approval_always\n---\n"
+        )
+    };
+    let script = "---\nkind: gate\nid: counts\non: before_publish\nprovider: script\nrun: wc\n\
+                  check: string_match\nextract: $.n\nconfig: {allowed_values: [a]}\n\
+                  on_block: mend\nescalation: {mend: {action: spawn_task, plan: ../mend.md}}\n---\n";
+    let plan = "---\nkind: plan\nid: p\ngates: [counts, of-system]\n\
+                escalation: {later: {action: retry}}\nsteps:\n\
+                \x20 - id: a\n    run: x\n    gates:\n      - named\n      - of-system\n\
+                \x20     - {id: inline, on: on_output, provider: llm, config: {prompt: y}}\n\
+                \x20     - {id: sure, on: on_output, provider: llm, promote_to_policy: true, \
+                config: {prompt: y}, on_block: later}\n---\n";
+    let mend = "---\nkind: plan\nid: mend\nsteps: [{id: a, run: x}]\n---\n";
+    let (named, of_system) = (gate("named"), gate("of-system"));
+    let files = Memory(
+        [
+            ("plan.md", plan),
+            ("mend.md", mend),
+            ("gates/counts.md", script),
+            ("gates/named.md", &named),
+            ("gates/of-system.md", &of_system),
+        ]
+        .map(|(path, text)| (path.to_owned(), text.as_bytes().to_vec()))
+        .into(),
+    );
+    let system = [crate::name::GateId::parse("of-system").unwrap()];
+    let loaded = crate::spec::load_with(&files, "plan.md", &system);
+    let plan = lower(&loaded, &defaults()).unwrap();
+    let ids = |gates: &[std::sync::Arc<Gate>]| -> Vec<String> {
+        gates.iter().map(|gate| gate.id.to_string()).collect()
+    };
+    // One of the workspace that is named again is asked once.
+    assert_eq!(ids(&plan.parts().gates), ["of-system", "counts"]);
+    let own = &plan.steps()[0].gates;
+    assert_eq!(ids(own), ["named", "inline", "sure"]);
+    assert_eq!(own[0].path.as_deref(), Some("gates/named.md"));
+    assert_eq!((own[1].path.as_deref(), own[1].lane), (None, Lane::Quality));
+    assert_eq!(own[2].lane, Lane::Policy);
+    let counts = &plan.parts().gates[1];
+    let Provider::Script(script) = &counts.provider else {
+        panic!("it is a script");
+    };
+    assert_eq!(script.timeout, Duration::from_secs(30));
+    assert_eq!(script.cwd.as_deref(), Some("gates"));
+    assert!(matches!(script.then, Some(Predicate::StringMatch { .. })));
+    assert_eq!(counts.escalations[0].plan.as_deref(), Some("mend.md"));
+    assert_eq!(plan.parts().escalations[0].max_retries, 1);
+    // All of their texts are part of what was loaded.
+    let paths: Vec<&str> = loaded
+        .sources
+        .iter()
+        .map(crate::source::Source::path)
+        .collect();
+    let expected = [
+        "plan.md",
+        "gates/of-system.md",
+        "gates/counts.md",
+        "mend.md",
+        "gates/named.md",
+    ];
+    assert_eq!(paths, expected);
+}
+
+#[test]
+fn a_gate_of_the_workspace_that_is_not_there_keeps_plans_from_running() {
+    let plan = "---\nkind: plan\nid: p\nsteps: [{id: a, run: x}]\n---\n";
+    let files = Memory([("plan.md".to_owned(), plan.as_bytes().to_vec())].into());
+    let system = [crate::name::GateId::parse("gone").unwrap()];
+    let loaded = crate::spec::load_with(&files, "plan.md", &system);
+    assert!(lower(&loaded, &defaults()).is_err());
+    let (_, mistake) = &loaded.diagnostics[0];
+    assert_eq!(
+        mistake.message,
+        "a gate of the workspace: there is no gate `gone`"
+    );
 }

@@ -1,4 +1,4 @@
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 
@@ -6,8 +6,9 @@ use super::verify::found;
 use crate::audit::PAYLOAD;
 use crate::bus::Act;
 use crate::cli::commands::attest::{signer, write};
+use crate::cli::keys::{self, PassphraseArgs};
 use crate::cli::{Exit, Failure, Ui, watch};
-use crate::seal::Envelope;
+use crate::seal::{Envelope, Signer};
 
 /// Write down where both logs end, so that nobody can replace the history unseen
 #[derive(Args, Debug)]
@@ -16,12 +17,15 @@ Keep it where those who can write the state cannot write: in git, for example. N
 if the history does not hold.
 
 Examples:
-  wf audit checkpoint --key key.pem --out audit.dsse.json
+  wf audit checkpoint --key default --out audit.dsse.json
   wf audit checkpoint                not signed, to standard output")]
 pub struct CheckpointArgs {
-    /// Sign with this private key: PEM (PKCS #8), not encrypted, readable by you alone
-    #[arg(long, value_name = "FILE")]
+    /// Sign with this private key: one of yours by its name, or a PEM file (PKCS #8) that is not
+    /// encrypted and readable by you alone
+    #[arg(long, value_name = "NAME|FILE")]
     key: Option<PathBuf>,
+    #[command(flatten)]
+    passphrase: PassphraseArgs,
     /// Write to this file instead of standard output
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
@@ -29,7 +33,11 @@ pub struct CheckpointArgs {
 
 /// Makes a checkpoint.
 pub fn run(ui: &Ui, args: &CheckpointArgs) -> Result<Exit, Failure> {
-    let signer = args.key.as_ref().map(|path| signer(ui, path)).transpose()?;
+    let signer = args
+        .key
+        .as_ref()
+        .map(|key| signs(ui, key, args))
+        .transpose()?;
     let found = found(ui, None)?;
     // A log that began late is what a checkpoint is made for, too.
     if let Some(fault) = found
@@ -55,4 +63,18 @@ pub fn run(ui: &Ui, args: &CheckpointArgs) -> Result<Exit, Failure> {
     write(ui, args.out.as_deref(), &(written + "\n"))?;
     watch::record(ui, Act::Checkpointed { key })?;
     Ok(Exit::Ok)
+}
+
+/// The key that signs: what looks like a file is one, everything else a name.
+fn signs(ui: &Ui, key: &Path, args: &CheckpointArgs) -> Result<Signer, Failure> {
+    let is_file = key.components().count() > 1 || key.extension().is_some();
+    if is_file {
+        return signer(ui, key);
+    }
+    let keys = keys::keys(ui)?;
+    let name = key.display().to_string();
+    let Some(own) = keys::choose(&keys, Some(&name))? else {
+        return signer(ui, key);
+    };
+    keys::open(ui, &keys, &own, &args.passphrase)
 }

@@ -77,7 +77,7 @@ fn shown(line: &str, json: bool) -> String {
         return format!("{line}\n");
     }
     let Ok(record) = Record::parse(line) else {
-        return format!("{}\n", paint(BAD, "a line that is not what was written"));
+        return format!("{}\n", paint(BAD, "a line that was changed"));
     };
     let entry = &record.entry;
     let mut text = format!(

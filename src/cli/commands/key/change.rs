@@ -5,9 +5,10 @@ use clap::Args;
 
 use super::make::listing;
 use super::mark;
+use crate::bus::Act;
 use crate::cli::keys::{self, PassphraseArgs, passphrase};
 use crate::cli::workspace::APPROVERS;
-use crate::cli::{Exit, Failure, Ui, load, relative};
+use crate::cli::{Exit, Failure, Ui, load, relative, watch};
 use crate::exec::keyfile::Keys;
 use crate::seal::PublicKey;
 
@@ -154,5 +155,8 @@ fn marked(ui: &Ui, key: &PublicKey) -> Result<Marked, Failure> {
         file.persist(&path).map_err(|error| error.error)
     });
     written.map_err(|error| Failure::new(Exit::State, format!("cannot write {shown}: {error}")))?;
+    let (key, name) = (key.id(), one.name.as_ref().map(|name| name.value.clone()));
+    let name = name.unwrap_or_default();
+    watch::note(ui, Act::KeyRevoked { key, name });
     Ok(Marked::Now(shown))
 }

@@ -64,7 +64,7 @@ pub fn import(ui: &Ui, args: &ImportArgs) -> Result<Exit, Failure> {
         let shown = relative(&file, ui.env.cwd());
         Failure::new(Exit::Usage, format!("{shown}: {bad}"))
     })?;
-    let kept = keys::adopt(&keys, &args.name, &pem, signer.public())?;
+    let kept = keys::adopt(ui, &keys, &args.name, (&pem, signer.public()))?;
     tell(ui, "imported", &kept)
 }
 

@@ -1,0 +1,21 @@
+use std::io::BufRead as _;
+
+use crate::cli::{Exit, Failure, Ui};
+
+/// Asks whether that is meant; where nobody can be asked, it must have been said.
+pub(super) fn agreed(ui: &Ui, yes: bool, question: &str) -> Result<(), Failure> {
+    if yes {
+        return Ok(());
+    }
+    if !ui.env.asks {
+        let failure = Failure::new(Exit::Usage, "nobody can be asked whether that is meant");
+        return Err(failure.hint("--yes says so, once you have looked at it"));
+    }
+    ui.say(&format!("{question} [y/N] "));
+    let mut line = String::new();
+    std::io::stdin().lock().read_line(&mut line)?;
+    match line.trim() {
+        "y" | "Y" | "yes" => Ok(()),
+        _ => Err(Failure::new(Exit::Approval, "nothing was signed")),
+    }
+}

@@ -1,0 +1,77 @@
+use std::ops::Range;
+
+use crate::gate::guardrail::script::{is_selector, is_tag, tagged};
+
+/// A text as its words: lower case, single spaces, nothing that nobody sees.
+#[derive(Default)]
+pub(super) struct Words {
+    pub(super) text: String,
+    /// For each byte of it, where the character begins that it comes from, and where that ends.
+    from: Vec<(u32, u32)>,
+}
+
+impl Words {
+    pub(super) fn of(text: &str) -> Self {
+        let mut words = Self {
+            text: String::with_capacity(text.len()),
+            from: Vec::with_capacity(text.len()),
+        };
+        let mut in_tags = false;
+        for (at, c) in text.char_indices() {
+            let place = (narrow(at), narrow(at + c.len_utf8()));
+            if is_tag(c) != in_tags {
+                in_tags = !in_tags;
+                words.space(place);
+            }
+            let c = if is_tag(c) { tagged(c) } else { Some(c) };
+            match c.map(plain) {
+                None => {}
+                Some(c) if is_unseen(c) => {}
+                Some(c) if c.is_alphanumeric() => {
+                    for lower in c.to_lowercase() {
+                        words.push(lower, place);
+                    }
+                }
+                Some(_) => words.space(place),
+            }
+        }
+        words
+    }
+
+    fn space(&mut self, place: (u32, u32)) {
+        if !self.text.ends_with(' ') && !self.text.is_empty() {
+            self.push(' ', place);
+        }
+    }
+
+    fn push(&mut self, c: char, place: (u32, u32)) {
+        self.text.push(c);
+        self.from.resize(self.text.len(), place);
+    }
+
+    /// What a part of the words comes from, in bytes.
+    pub(super) fn place(&self, part: &Range<usize>) -> Option<Range<usize>> {
+        let (start, _) = self.from.get(part.start)?;
+        let (_, end) = self.from.get(part.end.checked_sub(1)?)?;
+        Some(*start as usize..*end as usize)
+    }
+}
+
+fn narrow(at: usize) -> u32 {
+    u32::try_from(at).unwrap_or(u32::MAX)
+}
+
+/// Letters that are shown wide are the same letters.
+fn plain(c: char) -> char {
+    match u32::from(c) {
+        code @ 0xFF01..=0xFF5E => char::from_u32(code - 0xFEE0).unwrap_or(c),
+        _ => c,
+    }
+}
+
+fn is_unseen(c: char) -> bool {
+    is_selector(c)
+        || matches!(u32::from(c),
+            0xAD | 0x034F | 0x061C | 0x180E | 0x200B..=0x200F | 0x202A..=0x202E
+            | 0x2060..=0x206F | 0xFEFF)
+}

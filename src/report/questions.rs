@@ -1,0 +1,67 @@
+//! What a run asks of people, as whoever answers is shown it.
+
+use std::fmt::Write as _;
+
+use super::consent::visible;
+use super::units::moment;
+use super::{BOLD, DIM, WARN, paint};
+use crate::gate::Action;
+use crate::machine::{Ask, Event, Fact};
+use crate::store::RunRow;
+
+/// What somebody is asked, with all that the answer is about. Characters that are not seen are
+/// shown by their numbers.
+pub fn shown(ask: &Ask, row: &RunRow, events: &[(u64, Event)]) -> String {
+    let place = ask.place.as_ref();
+    let name = place.map_or_else(|| "the run".to_owned(), |place| format!("`{place}`"));
+    let mut text = format!(
+        "{} {} of run {}, plan {} ({})\n  {}\n",
+        paint(BOLD, "asked by"),
+        name,
+        row.id.short(),
+        row.plan,
+        row.path,
+        visible(&ask.message),
+    );
+    for (name, value) in &ask.show {
+        let value = value
+            .as_str()
+            .map_or_else(|| value.to_string(), str::to_owned);
+        let _ = writeln!(
+            text,
+            "  {} {}",
+            paint(DIM, &format!("{name}:")),
+            visible(&value)
+        );
+    }
+    for (name, value) in &ask.rewritten {
+        let value = value.to_string();
+        let _ = writeln!(
+            text,
+            "  {} {name} is now {}",
+            paint(WARN, "rewritten:"),
+            visible(&value)
+        );
+    }
+    let judged = events.iter().filter_map(|(_, event)| match &event.fact {
+        Fact::GateJudged { place, result } if *place == ask.place => Some(result),
+        _ => None,
+    });
+    for result in judged.filter(|result| result.action != Action::Continue) {
+        let reason = visible(&result.reason);
+        let word = result.action.as_str();
+        let _ = writeln!(text, "  gate {}: {word} {reason}", result.gate);
+    }
+    let who = match (ask.required, ask.approvers.as_slice()) {
+        (None, []) => "as many as the policy demands".to_owned(),
+        (None, names) => format!("of {}", names.join(", ")),
+        (Some(count), []) => format!("{count} of all approvers"),
+        (Some(count), names) => format!("{count} of {}", names.join(", ")),
+    };
+    let _ = writeln!(text, "  {} {who}", paint(DIM, "who must agree:"));
+    if let Some(queue) = &ask.queue {
+        let _ = writeln!(text, "  {} {queue}", paint(DIM, "queue:"));
+    }
+    let _ = writeln!(text, "  {} {}", paint(DIM, "until:"), moment(ask.expires));
+    text
+}

@@ -1,0 +1,462 @@
+//! Approvals of plans, and what is tried to get round them, through the real program.
+
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use crate::support::{Did, Sandbox, until};
+
+const PLAN: &str = "---\nkind: plan\nid: release\nparams: {version: {type: string, default: '1'}}\n\
+                    steps:\n  - {id: build, run: sh build.sh \"$WF_PARAM_VERSION\"}\n---\n";
+
+/// A workspace with two approvers, ada and bob, and carl, who runs plans.
+struct Office {
+    place: Sandbox,
+    people: tempfile::TempDir,
+}
+
+impl Office {
+    fn new(required: u32) -> Self {
+        let office = Self {
+            place: Sandbox::new(),
+            people: tempfile::tempdir().unwrap(),
+        };
+        let place = &office.place;
+        place.file("plan.md", PLAN).file("build.sh", "echo built\n");
+        let mut approvers = format!("policy: reviewed\nrequired: {required}\napprovers:\n");
+        for name in ["ada", "bob", "carl"] {
+            office.by(name, &["key", "init", name]).exits(0);
+            let key = office.by(name, &["key", "export", "--hex"]).exits(0).out;
+            if name != "carl" {
+                approvers += &format!("  - {{name: {name}, key: {}}}\n", key.trim());
+            }
+        }
+        place.file("approvers.yaml", approvers);
+        office
+    }
+
+    fn command(&self, who: &str, args: &[&str]) -> Command {
+        let mut command = self.place.command(args);
+        command.env("WF_KEYS", self.people.path().join(who));
+        command
+    }
+
+    fn by(&self, who: &str, args: &[&str]) -> Did {
+        did(&mut self.command(who, args))
+    }
+
+    /// What happens at another time.
+    fn at(&self, now: &str, who: &str, args: &[&str]) -> Did {
+        did(self.command(who, args).env("WF_NOW", now))
+    }
+
+    fn approved(self) -> Self {
+        self.by("ada", &["approve", "plan.md", "--yes"]).exits(0);
+        self
+    }
+
+    /// Asserts that the plan does not run, why, and that nothing of it is recorded.
+    #[track_caller]
+    fn refused(&self, why: &str) {
+        let had = self.place.at(".wf").exists();
+        self.by("carl", &["run", "plan.md"])
+            .exits(4)
+            .says(why)
+            .says("hint: ");
+        assert_eq!(self.place.at(".wf").exists(), had, "something was recorded");
+    }
+}
+
+fn did(command: &mut Command) -> Did {
+    let output = command.output().expect("wf can be started");
+    Did {
+        code: output.status.code(),
+        out: String::from_utf8_lossy(&output.stdout).into_owned(),
+        err: String::from_utf8_lossy(&output.stderr).into_owned(),
+    }
+}
+
+#[test]
+fn what_was_approved_runs_and_the_record_says_who_approved() {
+    let office = Office::new(1).approved();
+    let ran = office.by("carl", &["run", "plan.md", "--json"]).exits(0);
+    let approved = ran.out.lines().find(|line| line.contains("run_approved"));
+    assert!(
+        approved.unwrap().contains("\"name\":\"ada\""),
+        "{approved:?}"
+    );
+}
+
+#[test]
+fn nothing_runs_without_an_approval() {
+    Office::new(1).refused("there is no approval plan.approval.json");
+}
+
+#[test]
+fn an_approval_is_used_once() {
+    let office = Office::new(1).approved();
+    office.by("carl", &["run", "plan.md"]).exits(0);
+    office.refused("the approval was used already, 1 of 1 times");
+    office
+        .by("ada", &["approve", "plan.md", "--yes"])
+        .exits(0)
+        .says("approved plan.md by ada");
+    office.by("carl", &["run", "plan.md"]).exits(0);
+}
+
+#[test]
+fn a_changed_file_does_not_run() {
+    for (path, text) in [
+        ("plan.md", PLAN.replace("build", "bild")),
+        ("build.sh", "echo other\n".into()),
+        ("wf.yaml", "sandbox: off\n".into()),
+    ] {
+        let office = Office::new(1).approved();
+        office.place.file(path, text);
+        office.refused(&format!("{path} was changed"));
+    }
+}
+
+#[test]
+fn what_changed_is_shown_where_it_is_known() {
+    let office = Office::new(1).approved();
+    office.by("carl", &["run", "plan.md"]).exits(0);
+    office
+        .place
+        .file("plan.md", PLAN.replace("sh build.sh", "sh build.sh -x"));
+    let told = office.by("carl", &["run", "plan.md"]).exits(4).err;
+    assert!(
+        told.contains("+   - {id: build, run: sh build.sh -x \"$WF_PARAM_VERSION\"}"),
+        "{told}"
+    );
+    let view = office
+        .by("ada", &["approve", "plan.md", "--yes"])
+        .exits(0)
+        .out;
+    assert!(view.contains("since the approval of"), "{view}");
+    assert!(view.contains("steps.build.run"), "{view}");
+}
+
+#[test]
+fn a_script_that_is_swapped_for_a_link_does_not_run() {
+    let office = Office::new(1).approved();
+    office.place.file("evil.sh", "echo evil\n");
+    std::fs::remove_file(office.place.at("build.sh")).unwrap();
+    std::os::unix::fs::symlink("evil.sh", office.place.at("build.sh")).unwrap();
+    office.refused("build.sh was changed, evil.sh was added");
+}
+
+#[test]
+fn an_approval_of_another_plan_is_none() {
+    let office = Office::new(1).approved();
+    office
+        .place
+        .file("other.md", PLAN.replace("release", "other"));
+    let token = office.place.read("plan.approval.json");
+    office.place.file("other.approval.json", token);
+    office
+        .by("carl", &["run", "other.md"])
+        .exits(4)
+        .says("the approval is for the plan `release` in plan.md, not `other` in other.md");
+}
+
+#[test]
+fn parameters_are_those_that_were_approved() {
+    let office = Office::new(1).approved();
+    office
+        .by("carl", &["run", "plan.md", "-p", "version=2"])
+        .exits(4)
+        .says("parameter `version` is \"2\": \"1\" was approved");
+    let within = "version={\"enum\": [\"2\", \"3\"]}";
+    office
+        .by("ada", &["approve", "plan.md", "--within", within, "--yes"])
+        .exits(0);
+    office
+        .by("carl", &["run", "plan.md", "-p", "version=3"])
+        .exits(0);
+    office
+        .by("ada", &["approve", "plan.md", "--any", "version", "--yes"])
+        .exits(0);
+    office
+        .by("carl", &["run", "plan.md", "-p", "version=9"])
+        .exits(0);
+}
+
+#[test]
+fn who_approved_does_not_run_it() {
+    let office = Office::new(1).approved();
+    office
+        .by("ada", &["run", "plan.md"])
+        .exits(4)
+        .says("ada approved what ada runs; somebody else must");
+}
+
+#[test]
+fn as_many_must_sign_as_the_policy_says() {
+    let office = Office::new(2).approved();
+    office.refused("1 of 2 approvers signed");
+    office
+        .by("ada", &["approve", "plan.md", "--yes"])
+        .exits(0)
+        .says("approved already with this key");
+    office
+        .by("bob", &["approve", "plan.md", "--yes"])
+        .exits(0)
+        .says("approved plan.md by ada, bob");
+    office.by("carl", &["run", "plan.md"]).exits(0);
+}
+
+#[test]
+fn a_second_signature_is_of_the_same_or_of_something_new() {
+    let office = Office::new(2).approved();
+    office.place.file("build.sh", "echo other\n");
+    office
+        .by("bob", &["approve", "plan.md", "--yes"])
+        .exits(0)
+        .says("approved plan.md by bob")
+        .says("1 more approver must sign it");
+    office.refused("1 of 2 approvers signed");
+}
+
+#[test]
+fn who_is_not_listed_cannot_approve() {
+    let office = Office::new(1).approved();
+    office
+        .by("carl", &["approve", "plan.md", "--yes"])
+        .exits(4)
+        .says("the key `carl` may not approve here");
+    // Nor by a list of his own, for a moment.
+    let listed = office.place.read("approvers.yaml");
+    let key = office.by("carl", &["key", "export", "--hex"]).out;
+    let own = format!(
+        "policy: reviewed\napprovers: [{{name: carl, key: {}}}]\n",
+        key.trim()
+    );
+    office.place.file("approvers.yaml", own);
+    office.by("carl", &["approve", "plan.md", "--yes"]).exits(0);
+    office.place.file("approvers.yaml", listed);
+    office.refused("signed by a key that is not listed as an approver");
+}
+
+#[test]
+fn a_revoked_key_approves_nothing_that_it_signed() {
+    let office = Office::new(1).approved();
+    office
+        .by("carl", &["key", "revoke", "ada"])
+        .exits(0)
+        .says("revoked in approvers.yaml");
+    office.refused("signed with the key of ada, which was revoked on");
+    office
+        .by("ada", &["approve", "plan.md", "--yes"])
+        .exits(4)
+        .says("the key `ada` may not approve here");
+}
+
+#[test]
+fn an_approval_holds_from_when_until_when() {
+    let office = Office::new(1);
+    let approve = ["approve", "plan.md", "--yes", "--expires", "2h"];
+    office.at("2026-11-21T09:30:00Z", "ada", &approve).exits(0);
+    for (now, why) in [
+        (
+            "2026-11-21T11:30:00Z",
+            "the approval expired on 2026-11-21T11:30:00.000Z",
+        ),
+        (
+            "2026-11-21T09:28:00Z",
+            "the approval holds only from 2026-11-21T09:30:00.000Z",
+        ),
+    ] {
+        office
+            .at(now, "carl", &["run", "plan.md"])
+            .exits(4)
+            .says(why);
+    }
+    office
+        .at("2026-11-21T11:29:59Z", "carl", &["run", "plan.md"])
+        .exits(0);
+    office
+        .by("ada", &["approve", "plan.md", "--yes", "--expires", "8d"])
+        .exits(4)
+        .says("the approval holds for 8d, and at most 7d is allowed");
+}
+
+#[test]
+fn an_approval_that_was_edited_is_none() {
+    let office = Office::new(1).approved();
+    let token = office.place.read("plan.approval.json");
+    let swap = |from: &str, to: &str| {
+        assert!(token.contains(from), "{from}");
+        token.replacen(from, to, 1)
+    };
+    for (text, why) in [
+        (String::new(), "this is no approval"),
+        (
+            swap("\"payload\":\"eyJ", "\"payload\":\"fyJ"),
+            "this is no approval",
+        ),
+        (
+            swap("approval+json", "approval+yaml"),
+            "a signed text of another kind",
+        ),
+        (
+            swap("{\"payload\"", "{ \"payload\""),
+            "not written in the one form",
+        ),
+        (
+            swap("\"keyid\":\"", "\"keyid\":\"0"),
+            "not listed as an approver",
+        ),
+        (
+            swap("\"sig\":\"", "\"sig\":\"AAAA"),
+            "the signature of ada does not fit",
+        ),
+    ] {
+        office.place.file("plan.approval.json", text);
+        office.refused(why);
+    }
+}
+
+#[test]
+fn a_retry_needs_an_approval_too() {
+    let office = Office::new(1);
+    office.place.file("build.sh", "exit 1\n");
+    let office = office.approved();
+    office.by("carl", &["run", "plan.md"]).exits(1);
+    office
+        .by("carl", &["retry", "--last"])
+        .exits(4)
+        .says("used already");
+    office.by("ada", &["approve", "plan.md", "--yes"]).exits(0);
+    office.by("carl", &["retry", "--last"]).exits(1);
+}
+
+#[test]
+fn a_run_goes_on_only_if_its_approval_still_is_one() {
+    for (change, why) in [
+        (("approvers.yaml", "revoked"), "which was revoked on"),
+        (("build.sh", "echo evil\n"), "build.sh was changed"),
+    ] {
+        let office = Office::new(1);
+        office.place.file(
+            "plan.md",
+            PLAN.replace("run: sh", "idempotent: true, run: sh"),
+        );
+        office
+            .place
+            .file("build.sh", "[ -e go ] || { touch here; sleep 100; }\n");
+        let office = office.approved();
+        let mut run = office.command("carl", &["run", "plan.md"]);
+        let mut run = run
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        until("the step runs", || office.place.at("here").exists());
+        run.kill().unwrap();
+        run.wait().unwrap();
+        if change.1 == "revoked" {
+            office.by("carl", &["key", "revoke", "ada"]).exits(0);
+        } else {
+            office.place.file(change.0, change.1);
+        }
+        office.by("carl", &["resume", "--last"]).exits(4).says(why);
+        office.by("carl", &["cancel", "--last"]).exits(0);
+    }
+}
+
+#[test]
+fn whoever_runs_a_plan_on_a_fresh_machine_approves_it() {
+    let place = Sandbox::new();
+    place.file("plan.md", PLAN).file("build.sh", "echo built\n");
+    place.wf(&["run", "plan.md"]).exits(0);
+    assert!(place.at(".config/wf/keys/default.pem").exists());
+    place
+        .wf(&["run", "plan.md", "--require-approval"])
+        .exits(4)
+        .says("there is no approval");
+    place.wf(&["approve", "plan.md", "--yes"]).exits(0);
+    place.wf(&["run", "plan.md", "--require-approval"]).exits(0);
+    // Where no key can be kept, one is for the run alone.
+    let mut nowhere = place.command(&["run", "plan.md", "-v"]);
+    let told = did(nowhere.env_remove("HOME")).exits(0);
+    assert!(
+        told.err.contains("a key of this run alone signs"),
+        "{}",
+        told.err
+    );
+}
+
+#[test]
+fn no_sandbox_shows_a_key() {
+    let place = Sandbox::new();
+    place.wf(&["key", "init"]).exits(0);
+    place.file(".config/near", "shown");
+    let look =
+        "[ -e .config/near ] && if cat .config/wf/keys/* ~/.config/wf/keys/*; then exit 1; fi";
+    place.file(
+        "plan.md",
+        format!(
+            "---\nkind: plan\nid: look\nsteps:\n  - id: look\n    allow: {{read: [.config, ~/.config]}}\n    \
+             run: \"{look}\"\n    verify: [{{name: it, run: \"{look}\", allow: {{read: [.config, ~/.config]}}}}]\n---\n"
+        ),
+    );
+    place.wf(&["run", "plan.md"]).exits(0).says("1 verified");
+}
+
+#[test]
+fn public_vectors_are_judged_as_others_do() {
+    let text = std::fs::read_to_string("tests/vectors/speccheck.json").unwrap();
+    let cases: Vec<serde_json::Value> = serde_json::from_str(&text).unwrap();
+    let place = Sandbox::new();
+    for (at, case) in cases.iter().enumerate() {
+        let text = |key: &str| case[key].as_str().unwrap();
+        let (key, message) = (text("pub_key"), text("message"));
+        let args = [
+            "key",
+            "check-signature",
+            "--public-key",
+            key,
+            "--message",
+            message,
+        ];
+        let args = [&args[..], &["--signature", text("signature")]].concat();
+        place.wf(&args).exits(if at == 6 { 0 } else { 4 });
+    }
+}
+
+#[test]
+fn openssl_checks_an_approval_without_wf() {
+    let office = Office::new(2).approved();
+    office.by("bob", &["approve", "plan.md", "--yes"]).exits(0);
+    let script = Path::new("docs/verify-approval.sh").canonicalize().unwrap();
+    let script = script.to_str().unwrap();
+    let check = |who: &str| {
+        let public = office.people.path().join(format!("{who}/{who}.pub"));
+        did(office
+            .place
+            .program("sh")
+            .args([script, "plan.approval.json"])
+            .arg(public))
+    };
+    for who in ["ada", "bob"] {
+        check(who).exits(0).says("\"scope\":\"full_plan\"");
+    }
+    check("carl")
+        .exits(4)
+        .says("it has no signature by the key");
+    let token = office.place.read("plan.approval.json");
+    office.place.file(
+        "plan.approval.json",
+        token.replace("\"sig\":\"", "\"sig\":\"AAAA"),
+    );
+    check("ada")
+        .exits(4)
+        .says("the signature is not by the key");
+    office
+        .place
+        .file("plan.approval.json", &token)
+        .file("build.sh", "echo evil\n");
+    check("ada")
+        .exits(4)
+        .says("a file is not the one that was approved");
+}

@@ -2,9 +2,9 @@ use std::io::Read;
 
 use clap::Args;
 
-use crate::cli::{Exit, Failure, RunArg, Ui, load_record};
+use crate::cli::{Exit, Failure, RunArg, Ui, load, load_record};
 use crate::name::RunId;
-use crate::report::record::show;
+use crate::report::record::{Record, show, trust};
 use crate::store::{Blobs, Durability, Folder, Reader};
 
 /// Show a run: its steps, their checks, its artifacts
@@ -36,11 +36,20 @@ pub fn run(ui: &Ui, args: &ShowArgs) -> Result<Exit, Failure> {
     }
     let record = load_record(&reader, &run)?;
     if args.json {
-        ui.print(&record.json())?;
+        ui.print(&document(&reader, &run, &record)?)?;
     } else {
         ui.print(&show(&record))?;
     }
     Ok(Exit::Ok)
+}
+
+/// The record as one document, with how far the values of its plan are trusted.
+fn document(reader: &Reader, run: &RunId, record: &Record) -> Result<String, Failure> {
+    let mut document = serde_json::to_value(record).unwrap_or_default();
+    if let (Some(plan), Some(fields)) = (load::before(reader, run)?, document.as_object_mut()) {
+        fields.insert("taint".into(), trust(&plan));
+    }
+    Ok(format!("{document:#}\n"))
 }
 
 fn artifact(

@@ -3,6 +3,7 @@ use super::plan::{Used, about, bound, env, limits};
 use super::{Kind, Sense, Sheet, check, gate, work};
 use crate::expr::{Ref, SpannedRef};
 use crate::model::{Allow, Cache, Class, ClassRule, Fan, OnError, Output, Plan, Retry, Step, Work};
+use crate::name::Name;
 
 pub(super) fn step(step: &Step, plan: &Plan, used: &mut Used, sheet: &mut Sheet) {
     let Step {
@@ -58,13 +59,7 @@ pub(super) fn step(step: &Step, plan: &Plan, used: &mut Used, sheet: &mut Sheet)
     for own in verify {
         check::check(own, sheet);
     }
-    for own in outputs {
-        output(own, sheet);
-        if external.contains(&own.name) {
-            let key = format!("outputs.{}.taint", own.name);
-            sheet.put(Kind::Data, Sense::Plain, &key, "external");
-        }
-    }
+    given(outputs, external, sheet);
     sheet.each(Kind::Data, Sense::Guard, "artifacts", artifacts);
     cache(kept.as_ref(), sheet);
     classify(rules, sheet, "");
@@ -190,6 +185,16 @@ fn flags(idempotent: bool, on_error: OnError, lock: Option<&str>, sheet: &mut Sh
     if let Some(lock) = lock {
         let text = format!("it holds the lock {lock}");
         sheet.put(Kind::Effort, Sense::Plain, "concurrency", text);
+    }
+}
+
+fn given(outputs: &[Output], external: &[Name], sheet: &mut Sheet) {
+    for own in outputs {
+        output(own, sheet);
+        if external.contains(&own.name) {
+            let key = format!("outputs.{}.taint", own.name);
+            sheet.put(Kind::Data, Sense::Plain, &key, "external");
+        }
     }
 }
 

@@ -18,6 +18,7 @@ mod sample;
 mod shaken;
 mod show;
 mod summary;
+mod trust;
 mod why;
 
 pub use findings::{findings, hold};
@@ -30,4 +31,5 @@ pub use runs::runs;
 pub use shaken::Shaken;
 pub use show::show;
 pub use summary::summary;
+pub use trust::trust;
 pub use why::{CacheStory, Why, why};

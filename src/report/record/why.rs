@@ -2,6 +2,7 @@ use std::fmt::Write as _;
 
 use super::Record;
 use super::record::place;
+use super::trust::untrusted;
 use crate::machine::{Exit, Guard, NOT_CHOSEN, Place, StepState};
 use crate::model::{Class, Mode, Plan, Step};
 use crate::name::RunId;
@@ -64,6 +65,7 @@ pub fn why(of: &Why<'_>) -> String {
                     .map(|gap| format!("{gap} of its criteria")),
             );
             reasons.extend(confined(of));
+            reasons.extend(untrusted(of.plan, of.place.step.as_str()));
             reasons.extend(end(row));
         }
     }

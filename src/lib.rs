@@ -43,6 +43,7 @@
 //! check, or a step that asks for it; a *guard* is one thing that it enforces. *Fixed*: what a check
 //! relies on, as it was when the run began. *Evidence*: what was checked; it is *stale* once that
 //! has changed. *Correction*: what an attempt is told about the one before.
+//! *Taint*: how far a value is trusted, by where it comes from.
 //!
 //! Start reading at [`machine`].
 

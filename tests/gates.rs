@@ -144,13 +144,8 @@ fn a_gate_of_the_workspace_is_recorded_with_every_run() {
         let rows = asked.query_map([], |row| row.get(0)).unwrap();
         rows.map(Result::unwrap).collect()
     };
-    let expected = [
-        "gates/own-gate.md",
-        "gates/system-gate.md",
-        "plan.md",
-        "wf.yaml",
-    ];
-    assert_eq!(paths, expected);
+    let gates: Vec<&String> = paths.iter().filter(|path| path.contains('/')).collect();
+    assert_eq!(gates, ["gates/own-gate.md", "gates/system-gate.md"]);
     // What was recorded is what is looked at again, whatever became of the files.
     fs::remove_dir_all(sandbox.at("gates")).unwrap();
     sandbox
@@ -167,4 +162,25 @@ fn a_list_of_gates_is_json_for_programs() {
     let all = list.as_array().unwrap();
     assert_eq!(all.len(), shipped().len());
     assert!(all.iter().all(|gate| gate["valid"] == true), "{list}");
+}
+
+#[test]
+fn a_worker_that_edits_the_program_of_a_gate_is_stopped_by_it() {
+    let sandbox = Sandbox::new();
+    sandbox.file("look.sh", "echo 'reason: never'\nexit 1\n");
+    let gate = "{id: never, on: before_step, provider: script, run: sh look.sh}";
+    let plan = |edit: &str| {
+        format!(
+            "---\nkind: plan\nid: it\nsteps:\n  - {{id: edit, run: {edit}}}\n  \
+             - {{id: guarded, depends_on: [edit], run: touch harm, gates: [{gate}]}}\n---\n"
+        )
+    };
+    sandbox.file("plan.md", plan("'true'"));
+    sandbox.wf(&["run", "plan.md"]).exits(1).says("never");
+    sandbox.file("plan.md", plan("echo true > look.sh"));
+    sandbox
+        .wf(&["run", "plan.md"])
+        .exits(1)
+        .says("gate was altered: look.sh");
+    assert!(!sandbox.at("harm").exists());
 }

@@ -25,6 +25,7 @@ mod leaks;
 mod leases;
 mod logs;
 mod machine;
+mod pinned;
 mod processes;
 mod restricted;
 mod schemas;

@@ -4,6 +4,8 @@
 //! its diagnostics. Each rule is one function in a file of its own, and sees the whole scene:
 //! the plan, its steps by name, the graph, and everything that any expression reads.
 //!
+//! When a file and all that it uses are without mistakes, [`taint`] follows their values.
+//!
 //! **Invariant:** a rule never stops another; all mistakes are told at once. **Invariant:** what
 //! is said to be missing is missing: where other mistakes of a file could have hidden a
 //! declaration, nothing is said. **Invariant:** time is linear in the size of the files, and in
@@ -16,6 +18,7 @@ mod reads;
 mod rules;
 mod run;
 mod scene;
+mod taint;
 #[cfg(test)]
 mod tests;
 

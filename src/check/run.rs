@@ -1,4 +1,4 @@
-use super::{Notes, Scene, gate_file, rules};
+use super::{Notes, Scene, gate_file, rules, taint};
 use crate::diag::Diagnostic;
 use crate::spec::Loaded;
 
@@ -12,6 +12,10 @@ pub fn check(loaded: &mut Loaded) {
         })
         .collect();
     loaded.diagnostics.extend(found);
+    if !loaded.has_errors() {
+        let found = taint::check(loaded);
+        loaded.diagnostics.extend(found);
+    }
     loaded.sort();
 }
 

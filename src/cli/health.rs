@@ -130,7 +130,8 @@ fn interrupted(reader: &Reader) -> Option<Finding> {
     };
     let dead = |run: &RunRow| {
         let owner = reader.owner(&run.id).ok().flatten();
-        !owner.is_some_and(|owner| owner.alive)
+        // Who waits for people needs nobody.
+        run.asks == 0 && !owner.is_some_and(|owner| owner.alive)
     };
     let runs = reader.runs(NAMED, &filter).ok()?;
     let dead: Vec<&str> = runs

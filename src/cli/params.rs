@@ -177,6 +177,7 @@ mod tests {
             name: Name::parse("day").unwrap(),
             schema: Schema::new(schema).unwrap(),
             default: None,
+            taint: crate::model::Taint::Owner,
             description: Some("Which day".into()),
         }
     }

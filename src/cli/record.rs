@@ -1,7 +1,7 @@
 use super::Failure;
 use super::load::before;
 use crate::name::RunId;
-use crate::report::record::{Nested, RECORD_VERSION, Record, Trajectory};
+use crate::report::record::{Held, Nested, RECORD_VERSION, Record, Trajectory};
 use crate::store::Reader;
 
 /// How deep nested runs are read; deeper ones cannot be made.
@@ -27,6 +27,7 @@ fn below(reader: &Reader, run: &RunId, depth: usize) -> Result<Record, Failure> 
         }
     }
     let checks = reader.checks(run)?;
+    let held = reader.facts(run, &Held::EVENTS)?;
     Ok(Record {
         v: RECORD_VERSION,
         run: reader.run(run)?,
@@ -37,6 +38,7 @@ fn below(reader: &Reader, run: &RunId, depth: usize) -> Result<Record, Failure> 
         gaps: Trajectory::all(&checks),
         shaken: Vec::new(),
         checks,
+        held: Held::of(&held),
         artifacts: reader.artifacts(run)?,
         nested,
     })

@@ -80,4 +80,9 @@ codes! {
     EscalationCycle "gate/escalation-cycle" Error "Escalations fall back on each other in a circle."
     UnusedEscalation "gate/unused-escalation" Error "An escalation is declared and nothing leads to it."
     SectionUnused "plan/unused-section" Warning "A section has a fenced script that no step takes."
+    TaintShell "taint/shell" Warning "A value from outside reaches a shell, an interpreter or the choice of a program."
+    TaintPath "taint/path" Warning "A value from outside reaches the name of a file."
+    TaintUrl "taint/url" Warning "A value from outside reaches the address or a header of a request."
+    TaintGate "taint/gate" Warning "A gate decides by a value from outside."
+    TaintSpec "taint/spec" Warning "A value from outside is given to a plan in which it reaches such a place."
 }

@@ -16,6 +16,12 @@ use super::Host;
 /// The largest key file that is read, in bytes.
 const LARGEST: u64 = 64 * 1024;
 
+/// What others must not have of private keys: any permission.
+const READ: u32 = 0o077;
+
+/// What others must not have of public keys: the permission to write.
+const CHANGE: u32 = 0o022;
+
 /// The name of a key where nobody gives one.
 pub const DEFAULT: &str = "default";
 
@@ -35,7 +41,7 @@ pub enum KeyFault {
     #[error("WF_KEYS must be an absolute path, not {}", .0.display())]
     Relative(PathBuf),
     /// Others can read or change it.
-    #[error("others can read {}", .0.display())]
+    #[error("others can read or change {}", .0.display())]
     Open(PathBuf),
     /// It is somebody else's.
     #[error("{} belongs to somebody else", .0.display())]
@@ -149,12 +155,12 @@ impl Keys {
     /// The text of a private key.
     pub fn private(&self, name: &str) -> Result<String, KeyFault> {
         self.guarded()?;
-        self.text(name, "pem")
+        self.text(name, "pem", READ)
     }
 
     /// The text of a public key.
     pub fn public(&self, name: &str) -> Result<String, KeyFault> {
-        self.text(name, "pub")
+        self.text(name, "pub", CHANGE)
     }
 
     /// Keeps a new key under a name that nobody has.
@@ -220,18 +226,18 @@ impl Keys {
     /// The folder is one that only its owner can look into.
     fn guarded(&self) -> Result<(), KeyFault> {
         match fs::metadata(&self.dir) {
-            Ok(found) => owned(&self.dir, &found),
+            Ok(found) => owned(&self.dir, &found, READ),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
             Err(error) => Err(system("read", &self.dir)(error)),
         }
     }
 
-    fn text(&self, name: &str, kind: &str) -> Result<String, KeyFault> {
+    fn text(&self, name: &str, kind: &str, kept: u32) -> Result<String, KeyFault> {
         if !is_name(name) {
             return Err(KeyFault::Name(name.into()));
         }
         let path = self.path(name, kind);
-        match private_text(&path) {
+        match guarded_text(&path, kept) {
             Err(KeyFault::System { cause, .. }) if cause.kind() == io::ErrorKind::NotFound => {
                 Err(KeyFault::Missing {
                     name: name.into(),
@@ -245,6 +251,11 @@ impl Keys {
 
 /// Reads a small file that only its owner, who we are, can read.
 pub fn private_text(path: &Path) -> Result<String, KeyFault> {
+    guarded_text(path, READ)
+}
+
+/// Reads a small file of ours to which others have none of some permissions.
+fn guarded_text(path: &Path, kept: u32) -> Result<String, KeyFault> {
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let opened = rustix::fs::open(path, flags, Mode::empty());
     let mut file = match opened {
@@ -256,18 +267,18 @@ pub fn private_text(path: &Path) -> Result<String, KeyFault> {
     if !found.is_file() || found.len() > LARGEST {
         return Err(KeyFault::Odd(path.into()));
     }
-    owned(path, &found)?;
+    owned(path, &found, kept)?;
     let mut text = String::new();
     file.read_to_string(&mut text)
         .map_err(system("read", path))?;
     Ok(text)
 }
 
-fn owned(path: &Path, found: &fs::Metadata) -> Result<(), KeyFault> {
+fn owned(path: &Path, found: &fs::Metadata, kept: u32) -> Result<(), KeyFault> {
     if found.uid() != rustix::process::geteuid().as_raw() {
         return Err(KeyFault::Foreign(path.into()));
     }
-    if found.mode() & 0o077 != 0 {
+    if found.mode() & kept != 0 {
         return Err(KeyFault::Open(path.into()));
     }
     Ok(())

@@ -34,9 +34,11 @@ mod input;
 mod over;
 mod resume;
 mod scope;
+mod standing;
 mod state;
 mod subject;
 mod sweep;
+mod timers;
 mod tries;
 mod turn;
 mod unfold;
@@ -46,12 +48,13 @@ pub use approved::{ApprovalPolicy, Approved, By, Pin};
 pub use ask::{Ask, Decision, Given};
 pub use correction::{Correction, Gap, Unmet};
 pub use effect::{Effect, Timer};
-pub use event::{Event, Fact, Item, Phase, Standing, StepState, Tally, WHY_LIMIT};
+pub use event::{Event, Fact, WHY_LIMIT};
 pub use evidence::{FixedFile, Guard, Stale};
 pub use gates::{GatePoint, gates_at};
 pub use input::{
     Artifact, Cached, Ended, Exit, Happening, Input, Kept, Left, Outcome, Ruling, Verdict,
 };
+pub use standing::{Item, Phase, Standing, StepState, Tally};
 pub use state::State;
 pub use subject::{Attempt, Place};
 pub use turn::{Machine, OtherLogic, Turn};

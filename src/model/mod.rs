@@ -20,6 +20,7 @@ mod rule;
 mod sandbox;
 mod schema;
 mod step;
+pub mod taint;
 mod work;
 
 pub use approve::{Approve, Needs};
@@ -37,6 +38,7 @@ pub use rule::ClassRule;
 pub use sandbox::{Allow, Limits};
 pub use schema::{BadSchema, Schema};
 pub use step::{Cache, Fan, OnError, Output, Step, StepIx};
+pub use taint::Taint;
 pub use work::{EnvVar, Http, Script, Uses, Wait, Work};
 
 /// A JSON object with its keys in order.

@@ -1,6 +1,6 @@
 use serde_json::Value;
 
-use super::{Object, Schema};
+use super::{Object, Schema, Taint};
 use crate::diag::nearest;
 use crate::name::Name;
 
@@ -13,6 +13,8 @@ pub struct Param {
     pub schema: Schema,
     /// The value when none is given; `None`: one must be given.
     pub default: Option<Value>,
+    /// How far who gives it is trusted.
+    pub taint: Taint,
     /// A line for people.
     pub description: Option<String>,
 }
@@ -79,6 +81,7 @@ mod tests {
             name: Name::parse(name).unwrap(),
             schema: Schema::new(schema).unwrap(),
             default,
+            taint: crate::model::Taint::Owner,
             description: None,
         };
         vec![

@@ -49,6 +49,8 @@ pub struct Step {
     pub verify: Vec<Check>,
     /// The values it must give.
     pub outputs: Vec<Output>,
+    /// The outputs that are declared to come from outside, whatever makes them.
+    pub external: Vec<Name>,
     /// Globs of the files it must leave, relative to the workspace.
     pub artifacts: Vec<String>,
     /// What its result depends on, if it may be reused.
@@ -88,6 +90,7 @@ impl Step {
             idempotent: false,
             verify: Vec::new(),
             outputs: Vec::new(),
+            external: Vec::new(),
             artifacts: Vec::new(),
             cache: None,
             concurrency: None,

@@ -21,6 +21,7 @@ mod connect;
 mod error;
 mod fence;
 mod find;
+mod findings;
 #[cfg(test)]
 mod fixture;
 mod folder;

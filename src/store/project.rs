@@ -3,19 +3,17 @@ use rusqlite::{Connection, Params};
 use super::batch::Recorded;
 use super::column::{At, ItemColumn, Json, NO_ITEM, Word};
 use super::log::Position;
-use crate::machine::{
-    Artifact, Attempt, Event, Exit, Fact, Item, Place, Stale, StepState, Verdict,
-};
+use crate::machine::{Artifact, Attempt, Event, Exit, Fact, Item, Place, StepState};
 use crate::model::{Class, Object};
 use crate::name::Name;
 use crate::time::Moment;
 
 /// A change of the projections: where, when, and with what connection.
-struct Change<'a> {
-    connection: &'a Connection,
-    run: i64,
-    n: i64,
-    at: Moment,
+pub(super) struct Change<'a> {
+    pub(super) connection: &'a Connection,
+    pub(super) run: i64,
+    pub(super) n: i64,
+    pub(super) at: Moment,
 }
 
 /// Shows a recorded run in the projections.
@@ -132,17 +130,11 @@ impl<'a> Change<'a> {
         }
     }
 
-    fn execute(&self, sql: &str, values: impl Params) -> rusqlite::Result<()> {
+    pub(super) fn execute(&self, sql: &str, values: impl Params) -> rusqlite::Result<()> {
         self.connection
             .prepare_cached(sql)?
             .execute(values)
             .map(drop)
-    }
-
-    /// Counts the questions that people have not answered.
-    fn asks(&self, more: i32) -> rusqlite::Result<()> {
-        let sql = "UPDATE runs SET asks = asks + ?2 WHERE key = ?1";
-        self.execute(sql, (self.run, more))
     }
 
     fn step_kept(&self, fact: &Fact) -> rusqlite::Result<()> {
@@ -297,43 +289,6 @@ impl<'a> Change<'a> {
                 ItemColumn(place.item),
                 given(outputs),
             ),
-        )
-    }
-
-    fn judged(&self, attempt: Option<&Attempt>, verdict: &Verdict) -> rusqlite::Result<()> {
-        if let Some(attempt) = attempt.filter(|attempt| attempt.attempt == 0 && !verdict.passed()) {
-            // What the cache held is not believed, so nothing of it is this run's.
-            self.execute(
-                "DELETE FROM artifacts WHERE run = ?1 AND step = ?2 AND item = ?3 AND attempt = 0",
-                (
-                    self.run,
-                    attempt.place.step.as_str(),
-                    ItemColumn(attempt.place.item),
-                ),
-            )?;
-        }
-        self.execute(
-            "INSERT INTO checks (run, n, step, item, attempt, at, verdict)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
-            (
-                self.run,
-                self.n,
-                attempt.map(|attempt| attempt.place.step.as_str()),
-                attempt.and_then(|attempt| attempt.place.item),
-                attempt.map(|attempt| attempt.attempt),
-                At(self.at),
-                Json(verdict),
-            ),
-        )
-    }
-
-    /// A place is no longer what was checked, and so is the repeated step that it is an item of.
-    fn stale(&self, Stale { place, path }: &Stale) -> rusqlite::Result<()> {
-        let (step, item) = (place.step.as_str(), ItemColumn(place.item));
-        self.execute(
-            "UPDATE steps SET standing = 'reported', stale = iif(item = ?3, ?4, stale)
-             WHERE run = ?1 AND step = ?2 AND item IN (?3, ?5) AND standing = 'verified'",
-            (self.run, step, item, path, NO_ITEM),
         )
     }
 

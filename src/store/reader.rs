@@ -182,6 +182,19 @@ impl Reader {
         )
     }
 
+    /// The events of a run that are of certain kinds.
+    pub fn facts(&self, run: &RunId, kinds: &[&str]) -> Result<Vec<Event>, StoreError> {
+        let kinds: Vec<String> = kinds.iter().map(|kind| format!("'{kind}'")).collect();
+        let sql = format!(
+            "SELECT body FROM events
+             WHERE run = (SELECT key FROM runs WHERE id = ?1) AND kind IN ({}) ORDER BY n",
+            kinds.join(", ")
+        );
+        self.all(&sql, [run.as_str()], |row| {
+            row.get::<_, Json<Event>>(0).map(|event| event.0)
+        })
+    }
+
     /// The texts that a run runs by: path and content, its own spec first.
     pub fn sources(&self, run: &RunId) -> Result<Vec<(String, String)>, StoreError> {
         self.all(
@@ -197,14 +210,6 @@ impl Reader {
         let sql = "SELECT text FROM texts WHERE digest = ?1";
         let found: Vec<String> = self.all(sql, [digest.bytes().as_slice()], |row| row.get(0))?;
         Ok(found.into_iter().next())
-    }
-
-    /// How often an approval was used to begin a run, by its nonce.
-    pub fn uses(&self, nonce: &str) -> Result<u32, StoreError> {
-        let sql = "SELECT count(*) FROM events
-                   WHERE kind = 'run_approved' AND body ->> '$.nonce' = ?1";
-        let found: Vec<u32> = self.all(sql, [nonce], |row| row.get(0))?;
-        Ok(found.into_iter().next().unwrap_or(0))
     }
 
     /// The runs nested in a run, with the attempt that each is nested in.

@@ -9,7 +9,11 @@ use crate::name::RunId;
 
 /// The columns that [`run`] reads.
 pub(super) const RUN: &str = "id, plan, path, outcome, standing, params, parent, parent_attempt, \
-     retry_of, created, ended, why, failed, tally, outputs, asks";
+     retry_of, created, ended, why, failed, tally, outputs, \
+     iif(outcome IS NULL, (WITH RECURSIVE below (id) AS ( \
+         SELECT runs.id UNION ALL \
+         SELECT inner.id FROM runs AS inner JOIN below ON inner.parent = below.id) \
+     SELECT sum(own.asks) FROM runs AS own WHERE own.id IN (SELECT id FROM below)), 0) AS asks";
 
 /// The rows of a run that [`step`] reads.
 pub(super) const STEPS: &str = "SELECT step, item, item_key, state, standing, attempts, started, ended, \

@@ -145,7 +145,7 @@ pub(super) fn read(workspace: &Workspace, path: &std::path::Path) -> Result<Toke
 /// How often a token was used, as far as the state knows.
 pub(super) fn used(workspace: &Workspace, token: &Token) -> Result<u32, Failure> {
     match Reader::open(&workspace.state) {
-        Ok(reader) => Ok(reader.uses(token.statement().nonce.as_str())?),
+        Ok(reader) => Ok(reader.used(token.statement().nonce.as_str())?),
         Err(StoreError::NoState(_)) => Ok(0),
         Err(error) => Err(error.into()),
     }

@@ -6,7 +6,6 @@ use clap::Args;
 use super::agree::agreed;
 use super::bounds::{BoundArgs, Bounds, bounds};
 use super::entry::{plan_ref, read, usage, used};
-use super::refused::refused;
 use super::view::{changes, shown, signed};
 use super::{AnswerArgs, Rules, pins, token_path};
 use crate::approval::{Nonce, Refusal, Scope, Statement, Token, VERSION, Verdict};
@@ -74,7 +73,7 @@ pub fn approve(ui: &Ui, path: &Path, args: &PlanArgs) -> Result<Exit, Failure> {
         let failure = usage("you have no key to sign with");
         return Err(failure.hint("`wf key init` makes one"));
     };
-    may_sign(ui, &ready, &rules, &key)?;
+    may_sign(&rules, &key)?;
     let bounds = bounds(ui, ready.plan.parts(), &args.bounds)?;
     let pins = pins(ui, &ready, &bounds.given)?;
     let proposal = Proposal {
@@ -142,19 +141,15 @@ impl Draft {
 }
 
 /// A key that does not count signs nothing: its approval would only be refused.
-fn may_sign(ui: &Ui, ready: &Ready, rules: &Rules, key: &OwnKey) -> Result<(), Failure> {
-    let refusal = match rules.approvers.find(key.public.id()) {
-        None => Refusal::Unlisted(key.public.id().to_string()),
+fn may_sign(rules: &Rules, key: &OwnKey) -> Result<(), Failure> {
+    let why = match rules.approvers.find(key.public.id()) {
+        None => "it is not listed as an approver".to_owned(),
         Some(one) => match one.revoked {
-            Some(since) => Refusal::Revoked {
-                name: one.name.clone(),
-                since,
-            },
+            Some(since) => format!("it was revoked on {since}"),
             None => return Ok(()),
         },
     };
-    let _ = (ui, ready);
-    let message = format!("the key `{}` may not approve here: {refusal}", key.name);
+    let message = format!("the key `{}` may not approve here: {why}", key.name);
     let hint = "approvers.yaml lists who may; another of your keys: --key NAME";
     Err(Failure::new(Exit::Approval, message).hint(hint))
 }
@@ -192,9 +187,9 @@ fn token(
     let allowed = proposal.rules.approvers.validity;
     let asks = args.expires.unwrap_or(allowed);
     if asks > allowed || asks.is_zero() {
-        let ready = &proposal.ready;
         let refusal = Refusal::TooLong { asks, allowed };
-        return Err(refused(ui, &ready.workspace, &ready.path, &refusal));
+        let failure = Failure::new(Exit::Approval, refusal.to_string());
+        return Err(failure.hint(refusal.remedy()));
     }
     let mut bytes = [0; 16];
     let drawn = ui.env.random("nonce of an approval")?;

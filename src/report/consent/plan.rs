@@ -3,8 +3,10 @@ use std::sync::Arc;
 
 use super::exact::{json, period, weight, words};
 use super::{Kind, Sense, Sheet, check, gate, step};
+use crate::model::taint::{Mixed, StepTaint, Taints};
 use crate::model::{
-    EnvVar, Gate, OnFailure, Param, Parts, Plan, PlanOutput, Policy, Secret, SecretSource,
+    EnvVar, Gate, OnFailure, Param, Parts, Plan, PlanOutput, Policy, Secret, SecretSource, Step,
+    Taint,
 };
 
 /// Plans that are shown already, or will be.
@@ -13,6 +15,7 @@ pub(super) struct Used {
     open: VecDeque<(Arc<Plan>, String)>,
     root: String,
     gates: Vec<Arc<Gate>>,
+    taints: Taints,
 }
 
 impl Used {
@@ -54,6 +57,7 @@ pub(super) fn plans(plan: &Plan, path: &str, sheet: &mut Sheet) {
         open: VecDeque::new(),
         root: path.to_owned(),
         gates: Vec::new(),
+        taints: Taints::default(),
     };
     one(plan, &mut used, sheet);
     while let Some((plan, name)) = used.open.pop_front() {
@@ -99,10 +103,14 @@ fn one(plan: &Plan, used: &mut Used, sheet: &mut Sheet) {
     }
     gate::names(gates, sheet);
     gate::escalations(escalations, sheet);
+    let trust = used.taints.of(plan);
     for (at, own) in steps.iter().enumerate() {
         let part = if at < *main { "steps" } else { "finally" };
         sheet.inside(&format!("{part}.{}", own.id));
         step::step(own, plan, used, sheet);
+        if let Some(value) = trust.steps.get(own.id.as_str()) {
+            taint(own, value, sheet);
+        }
     }
     let asked = gates
         .iter()
@@ -112,6 +120,20 @@ fn one(plan: &Plan, used: &mut Used, sheet: &mut Sheet) {
             sheet.inside(&format!("gates.{}", own.id));
             gate::gate(own, sheet);
         }
+    }
+}
+
+/// How far what a step gives is trusted, where that is not fully.
+fn taint(step: &Step, value: &StepTaint, sheet: &mut Sheet) {
+    let outputs = step
+        .outputs
+        .iter()
+        .map(|output| value.output(output.name.as_str()));
+    let files = (!step.artifacts.is_empty()).then_some(&value.made);
+    let given = Mixed::all(outputs.chain(files).chain(value.outputs.values()));
+    if let Some(from) = given.from {
+        let text = format!("{}: what it gives comes from {from}", given.taint.as_str());
+        sheet.put(Kind::Data, Sense::Plain, "taint", text);
     }
 }
 
@@ -139,6 +161,7 @@ fn param(param: &Param, sheet: &mut Sheet) {
         name,
         schema,
         default,
+        taint,
         description,
     } = param;
     let key = format!("params.{name}");
@@ -151,6 +174,13 @@ fn param(param: &Param, sheet: &mut Sheet) {
             json(default),
         );
     }
+    sheet.put(
+        Kind::Data,
+        Sense::Plain,
+        &format!("{key}.taint"),
+        taint.as_str(),
+    );
+    sheet.usual(*taint == Taint::Owner);
     if let Some(text) = description {
         sheet.put(
             Kind::About,

@@ -21,6 +21,7 @@ pub(super) fn step(step: &Step, plan: &Plan, used: &mut Used, sheet: &mut Sheet)
         idempotent,
         verify,
         outputs,
+        external,
         artifacts,
         cache: kept,
         concurrency,
@@ -59,6 +60,10 @@ pub(super) fn step(step: &Step, plan: &Plan, used: &mut Used, sheet: &mut Sheet)
     }
     for own in outputs {
         output(own, sheet);
+        if external.contains(&own.name) {
+            let key = format!("outputs.{}.taint", own.name);
+            sheet.put(Kind::Data, Sense::Plain, &key, "external");
+        }
     }
     sheet.each(Kind::Data, Sense::Guard, "artifacts", artifacts);
     cache(kept.as_ref(), sheet);

@@ -1,6 +1,7 @@
 use std::collections::BTreeMap;
 
 use super::ending::{ending, noted};
+use super::held::Held;
 use super::news::subject;
 use super::{Ending, News, RunEnding, Tail};
 use crate::engine::RunRef;
@@ -19,6 +20,7 @@ pub struct Board {
     first: Option<Moment>,
     ended: u32,
     failed: u32,
+    held: Held,
 }
 
 /// A run that goes on.
@@ -89,7 +91,17 @@ impl Board {
                     stale.path
                 ),
             }),
-            other => noted(other).filter(|_| top),
+            Fact::ApprovalAsked(ask) => {
+                let place = ask.place.as_ref();
+                if let Some(busy) = place.and_then(|place| self.busy(run, place)) {
+                    busy.waiting = true;
+                }
+                self.held.event(run, &event.fact)
+            }
+            other => {
+                let noted = noted(other).filter(|_| top);
+                noted.or_else(|| self.held.event(run, other))
+            }
         }
     }
 

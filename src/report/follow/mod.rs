@@ -10,6 +10,7 @@
 mod actions;
 mod board;
 mod ending;
+mod held;
 mod json;
 mod live;
 mod news;

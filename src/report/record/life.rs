@@ -10,6 +10,8 @@ use crate::store::{Owner, RunRow, RunState};
 pub enum Life {
     /// A process works on it.
     Running,
+    /// People are asked, and no process works on it meanwhile.
+    Waiting,
     /// It has not ended and no process works on it: it can be resumed.
     Interrupted,
     /// It ended so.
@@ -22,6 +24,7 @@ impl Life {
         match run.state {
             RunState::Ended(outcome) => Self::Ended(outcome),
             RunState::Running if owner.is_some_and(|owner| owner.alive) => Self::Running,
+            RunState::Running if run.asks > 0 => Self::Waiting,
             RunState::Running => Self::Interrupted,
         }
     }
@@ -30,6 +33,7 @@ impl Life {
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Running => "running",
+            Self::Waiting => "waiting",
             Self::Interrupted => "interrupted",
             Self::Ended(outcome) => outcome.as_str(),
         }
@@ -39,7 +43,7 @@ impl Life {
     pub fn style(self) -> Style {
         match self {
             Self::Running => BOLD,
-            Self::Interrupted => WARN,
+            Self::Waiting | Self::Interrupted => WARN,
             Self::Ended(outcome) => outcome_style(outcome),
         }
     }

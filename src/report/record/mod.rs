@@ -4,6 +4,7 @@
 
 mod findings;
 mod gaps;
+mod held;
 mod junit;
 mod life;
 #[expect(
@@ -21,6 +22,7 @@ mod why;
 
 pub use findings::{findings, hold};
 pub use gaps::Trajectory;
+pub use held::{Gating, Held, Question};
 pub use junit::{Printed, junit};
 pub use life::Life;
 pub use record::{Nested, RECORD_VERSION, Record};

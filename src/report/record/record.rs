@@ -1,6 +1,6 @@
 use serde::Serialize;
 
-use super::{Shaken, Trajectory};
+use super::{Held, Shaken, Trajectory};
 use crate::machine::{Place, StepState};
 use crate::name::RunId;
 use crate::store::{ArtifactRow, AttemptRow, CheckRow, Owner, RunRow, StepRow};
@@ -29,6 +29,9 @@ pub struct Record {
     pub gaps: Vec<Trajectory>,
     /// The steps that depend on one whose evidence is stale.
     pub shaken: Vec<Shaken>,
+    /// What let it begin and go on.
+    #[serde(flatten)]
+    pub held: Held,
     /// The files that were left.
     pub artifacts: Vec<ArtifactRow>,
     /// The runs nested in it, each with the attempt that it is nested in.

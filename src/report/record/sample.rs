@@ -135,6 +135,7 @@ pub(super) fn record() -> Record {
         ],
         gaps: super::Trajectory::all(&checks),
         shaken: Vec::new(),
+        held: super::Held::default(),
         checks,
         artifacts: vec![ArtifactRow {
             step: name("fetch"),

@@ -22,6 +22,7 @@ pub fn show(record: &Record) -> String {
             text.push_str(&ruling(check));
         }
     }
+    text.push_str(&record.held.lines());
     text.push_str(&artifacts(record));
     text.push_str(&next(record));
     text
@@ -58,6 +59,7 @@ fn head(record: &Record) -> String {
     if let Some((above, attempt)) = &run.parent {
         field("part of", &format!("{attempt} of run {}", above.short()));
     }
+    field("approved", &record.held.by());
     field("outputs", &pairs(&run.outputs));
     text
 }
@@ -163,6 +165,11 @@ fn next(record: &Record) -> String {
         commands.push(format!("wf why {id} {place}"));
     }
     match Life::of(&record.run, record.owner) {
+        Life::Waiting => {
+            commands.push(format!("wf approve {id}"));
+            commands.push(format!("wf deny {id}"));
+            commands.push(format!("wf resume {id}"));
+        }
         Life::Interrupted => commands.push(format!("wf resume {id}")),
         Life::Ended(outcome) if outcome != crate::machine::Outcome::Succeeded => {
             commands.push(format!("wf retry {id}"));

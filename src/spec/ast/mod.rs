@@ -37,7 +37,7 @@ pub use gate::{Gate, GateKind, GateRef, ProviderWord, Setting};
 pub use http::{Http, HttpExpect, Method};
 pub use matrix::{MAX_COMBINATIONS, Matrix};
 pub use needs::Needs;
-pub use param::{Param, PlanOutput};
+pub use param::{Param, PlanOutput, StepOutput};
 pub use plan::{DagKind, Plan, PlanKind};
 pub use policy::Policy;
 pub use repeat::ForEach;

@@ -1,10 +1,10 @@
 use super::{
     Allow, Approve, Cache, Check, ClassRule, ForEach, GateRef, Http, Limits, Matrix, Retry, Shell,
-    Wait, sound,
+    StepOutput, Wait, sound,
 };
 use crate::diag::{Code, Diagnostic};
 use crate::expr::{Expr, Template};
-use crate::model::{OnError, Schema};
+use crate::model::OnError;
 use crate::name::{EnvName, Name};
 use crate::source::Spanned;
 use crate::spec::decode::{
@@ -62,7 +62,7 @@ record! {
         /// Its own rules at trigger points: names of files in `gates/`, or gates.
         default gates: Vec<GateRef>,
         /// The values it must give, a JSON Schema each.
-        default outputs: Entries<Name, Schema>,
+        default outputs: Entries<Name, StepOutput>,
         /// Globs of the files it must leave.
         default artifacts: Vec<Spanned<Glob>>,
         /// What its result depends on, so that it may be reused.

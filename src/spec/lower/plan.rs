@@ -136,6 +136,7 @@ fn params(plan: &ast::Plan) -> Vec<Param> {
             name: name.value.clone(),
             schema: param.schema.clone(),
             default: param.default.as_ref().map(|value| value.value.clone()),
+            taint: param.taint,
             description: param.description.clone(),
         })
         .collect()

@@ -44,6 +44,7 @@ pub(super) fn step(
         idempotent: step.idempotent,
         verify: checks(&step.verify),
         outputs: outputs(step),
+        external: external(step),
         artifacts: globs(&step.artifacts),
         cache: step.cache.as_ref().map(|cache| Cache {
             inputs: globs(&cache.inputs),
@@ -184,10 +185,16 @@ fn outputs(step: &ast::Step) -> Vec<Output> {
     });
     let declared = step.outputs.iter();
     declared
-        .map(|(name, schema)| Output {
+        .map(|(name, output)| Output {
             name: name.value.clone(),
-            schema: schema.clone(),
+            schema: output.schema.clone(),
         })
         .chain(shown)
         .collect()
+}
+
+/// The outputs that are declared to come from outside.
+fn external(step: &ast::Step) -> Vec<Name> {
+    let declared = step.outputs.iter().filter(|(_, output)| output.external);
+    declared.map(|(name, _)| name.value.clone()).collect()
 }

@@ -14,7 +14,7 @@ id: all-keys
 title: A title of the plan
 description: A description of the plan
 params:
-  day: {type: string, enum: [mon, tue], default: tue, description: Which day}
+  day: {type: string, enum: [mon, tue], default: tue, description: Which day, taint: auth}
 env: {PLAN_VAR: plan-value}
 secrets:
   BY_ENV: {from: env, name: HOST_VAR}
@@ -83,7 +83,7 @@ steps:
     on_error: continue
     artifacts: [out/artifact.txt]
     cache: {inputs: [in/cached.txt], outputs: [out/cached.txt]}
-    outputs: {rows: {type: integer, minimum: 27}}
+    outputs: {rows: {type: integer, minimum: 27, taint: external}}
     allow: {read: [/srv/read], write: [out/written], net: true, env: [HOST_PASS], exec: [git]}
     limits: {memory: 28MiB, cpu: 29s, processes: 30, scratch: 31MiB, output: 32MiB}
     classify:
@@ -135,6 +135,14 @@ steps:
   - {id: sixth, wait: {duration: 47s}}
   - {id: seventh, wait: {until: "2030-01-01T00:00:00Z"}}
   - {id: eighth, wait: {file: awaited/file.txt}}
+  - id: ninth
+    approve:
+      message: Is it right
+      show: {day: "{{ params.day }}"}
+      required: 3
+      approvers: [cat, dan, fay]
+      timeout: 58m
+      escalate_to: [gil]
 finally:
   - {id: last, run: last script, env: {K: "{{ secrets.BY_KEYRING }}"}}
 verify:

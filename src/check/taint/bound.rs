@@ -1,0 +1,54 @@
+use serde_json::{Value, json};
+
+use crate::model::Schema;
+
+/// Texts that mean something to a shell, a path or an address.
+const SHARP: [&str; 14] = [
+    "$(x)", "`x`", "x;x", "x|x", "x&x", "x\nx", "'x'", "\"x\"", "x\\x", "<x", "../x", "/x", "*",
+    "http://x",
+];
+
+/// Whether a schema lets none of the texts through that mean something to a shell, a path or an
+/// address, neither by themselves nor in a list or an object.
+pub(super) fn is_blunt(schema: &Schema) -> bool {
+    let passes = |value: &Value| schema.mistake(value).is_none();
+    SHARP.iter().all(|text| {
+        let forms = [json!(text), json!([text]), json!({ "x": text })];
+        !forms.iter().any(passes)
+    }) && !passes(&json!([]))
+        && !passes(&json!({}))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_blunt;
+    use crate::model::Schema;
+    use serde_json::json;
+
+    #[test]
+    fn only_what_is_known_to_be_harmless_is_blunt() {
+        for (schema, blunt) in [
+            (json!({ "type": "integer" }), true),
+            (json!({ "type": "boolean" }), true),
+            (json!({ "enum": ["eu", "us"] }), true),
+            (json!({ "const": "x" }), true),
+            (json!({ "type": "string", "format": "date" }), true),
+            (json!({ "type": "string", "pattern": "^[a-z0-9-]+$" }), true),
+            (json!({ "type": "string" }), false),
+            (json!({ "type": "string", "pattern": "[a-z]" }), false),
+            (json!({ "type": "string", "pattern": "^.*$" }), false),
+            (json!({ "type": "string", "pattern": "^[a-z/]+$" }), false),
+            (json!({ "type": "string", "pattern": "^[a-z./]+$" }), false),
+            (json!({ "type": "string", "maxLength": 40 }), false),
+            (json!({ "type": "array" }), false),
+            (json!({ "type": "object" }), false),
+            (json!({}), false),
+        ] {
+            assert_eq!(
+                is_blunt(&Schema::new(schema.clone()).unwrap()),
+                blunt,
+                "{schema}"
+            );
+        }
+    }
+}

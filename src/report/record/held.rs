@@ -1,0 +1,155 @@
+use std::fmt::Write as _;
+
+use serde::Serialize;
+
+use crate::gate::{Action, GateResult};
+use crate::machine::{Approved, Ask, Event, Fact, Given, Place};
+use crate::report::moment;
+use crate::report::paint::{BAD, DIM, WARN, paint};
+
+/// What let a run begin and go on: approvals, gates, decisions.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Held {
+    /// Who approved the run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub approved: Option<Approved>,
+    /// What people were asked.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub questions: Vec<Question>,
+    /// What gates said.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub gates: Vec<Gating>,
+}
+
+/// Something that people were asked.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Question {
+    /// What.
+    pub ask: Ask,
+    /// What became of it; absent: it is open.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub given: Option<Given>,
+}
+
+/// What a gate said.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Gating {
+    /// The place; absent: a gate of the run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub place: Option<Place>,
+    /// What.
+    pub result: GateResult,
+}
+
+impl Held {
+    /// The events that it is made of.
+    pub const EVENTS: [&'static str; 4] = [
+        "run_approved",
+        "gate_judged",
+        "approval_asked",
+        "approval_answered",
+    ];
+
+    /// What events say of it.
+    pub fn of<'a>(events: impl IntoIterator<Item = &'a Event>) -> Self {
+        let mut held = Self::default();
+        for event in events {
+            held.take(&event.fact);
+        }
+        held
+    }
+
+    fn take(&mut self, fact: &Fact) {
+        match fact {
+            Fact::RunApproved(approved) => self.approved = Some((**approved).clone()),
+            Fact::GateJudged { place, result } => self.gates.push(Gating {
+                place: place.clone(),
+                result: result.clone(),
+            }),
+            Fact::ApprovalAsked(ask) => self.questions.push(Question {
+                ask: (**ask).clone(),
+                given: None,
+            }),
+            Fact::ApprovalAnswered { number, given } => {
+                let mut asked = self.questions.iter_mut();
+                if let Some(question) = asked.find(|question| question.ask.number == *number) {
+                    question.given = Some(given.clone());
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// The questions that people have not answered.
+    pub fn open(&self) -> impl Iterator<Item = &Ask> {
+        let open = self
+            .questions
+            .iter()
+            .filter(|question| question.given.is_none());
+        open.map(|question| &question.ask)
+    }
+
+    /// Who approved the run, on one line; empty if nobody did.
+    pub(super) fn by(&self) -> String {
+        let Some(approved) = &self.approved else {
+            return String::new();
+        };
+        let names: Vec<&str> = approved.by.iter().map(|by| by.name.as_str()).collect();
+        let key = approved
+            .by
+            .first()
+            .map(|by| by.key.short())
+            .unwrap_or_default();
+        let policy = match approved.policy {
+            crate::machine::ApprovalPolicy::Owner => "owner",
+            crate::machine::ApprovalPolicy::Reviewed => "reviewed",
+        };
+        let of = match approved.executions {
+            1 => String::new(),
+            all => format!(" · use {} of {all}", approved.execution),
+        };
+        format!("by {} ({key}) · policy {policy}{of}", names.join(", "))
+    }
+
+    /// What gates and people said that changed something, a line each.
+    pub(super) fn lines(&self) -> String {
+        let mut text = String::new();
+        let name = |place: Option<&Place>| place.map_or("the run".into(), ToString::to_string);
+        for Gating { place, result } in &self.gates {
+            let (style, word) = match result.action {
+                Action::Block => (BAD, "blocked"),
+                Action::RequireApproval => (WARN, "asks"),
+                Action::Continue if !result.changed.is_empty() => (WARN, "rewrote"),
+                Action::Continue if !result.flags.is_empty() => (WARN, "flagged"),
+                Action::Continue => continue,
+            };
+            let said = if result.reason.is_empty() {
+                [result.changed.join(", "), result.flags.join(", ")].concat()
+            } else {
+                result.reason.clone()
+            };
+            let word = paint(style, word);
+            let place = name(place.as_ref());
+            let _ = writeln!(text, "  {place} · gate {} {word}: {said}", result.gate);
+        }
+        for Question { ask, given } in &self.questions {
+            let place = name(ask.place.as_ref());
+            let told = match given {
+                None => format!("{} until {}", paint(WARN, "open"), moment(ask.expires)),
+                Some(given) => {
+                    let names: Vec<&str> = given.by.iter().map(|by| by.name.as_str()).collect();
+                    let by = if names.is_empty() { "" } else { " by " };
+                    let said = if given.reason.is_empty() { "" } else { ": " };
+                    let word = given.decision.as_str();
+                    format!("{word}{by}{}{said}{}", names.join(", "), given.reason)
+                }
+            };
+            let _ = writeln!(text, "  {place} · {} · {told}", ask.message);
+        }
+        if text.is_empty() {
+            text
+        } else {
+            format!("\n{}\n{text}", paint(DIM, "gates and approvals"))
+        }
+    }
+}

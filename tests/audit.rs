@@ -1,5 +1,6 @@
 //! The history is tampered with, and that is found out.
 
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
 use crate::support::{Did, Sandbox};
@@ -280,7 +281,6 @@ pub fn checkpoint(sandbox: &Sandbox) {
                MC4CAQAwBQYDK2VwBCIEIJ1hsZ3v/VpguoRK9JLsLMREScVpezJpGXA7rAMcrn9g\n\
                -----END PRIVATE KEY-----\n";
     sandbox.file("key.pem", key);
-    use std::os::unix::fs::PermissionsExt as _;
     let private = std::fs::Permissions::from_mode(0o600);
     std::fs::set_permissions(sandbox.at("key.pem"), private).unwrap();
     let args = [

@@ -154,7 +154,9 @@ fn a_window_goes_on_behind_the_last_report_as_if_there_had_been_no_restart() {
     assert!(!all.is_over(Duration::from_secs(1)) && all.is_over(Duration::from_millis(50)));
     // Who asks for everything is told of both windows.
     let mut whole = Window::whole();
-    records.iter().for_each(|record| whole.add(record));
+    for record in &records {
+        whole.add(record);
+    }
     let told = whole.report(Trigger::OnDemand, None);
     assert_eq!((told.runs.started, told.history["plan"].runs), (2, 2));
 }

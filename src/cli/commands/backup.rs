@@ -2,9 +2,8 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use crate::audit;
-use crate::bus::{Act, Bound, Message};
-use crate::cli::{Exit, Failure, Ui, normal, relative};
+use crate::bus::{Act, Bound};
+use crate::cli::{Exit, Failure, Ui, normal, relative, watch};
 use crate::report::plural;
 use crate::store::{self, Manifest};
 
@@ -30,7 +29,7 @@ pub fn run(ui: &Ui, args: &BackupArgs) -> Result<Exit, Failure> {
         seq: made.events,
         hash: made.head,
     };
-    audit::record_act(&state, &Message::act(ui.env.now(), Act::BackedUp { end }))?;
+    watch::note(ui, Act::BackedUp { end });
     let (shown, file) = (
         relative(&state, ui.env.cwd()),
         relative(&file, ui.env.cwd()),

@@ -1,6 +1,6 @@
 //! Pins: the files of the workspace that a plan executes, as they were when it was approved.
 //!
-//! [`files`] says which those are, [`Pins`] holds them, and [`Pins::hold`] looks at them when a
+//! [`files()`] says which those are, [`Pins`] holds them, and [`Pins::hold`] looks at them when a
 //! process starts: each is found from the workspace's own descriptor, part by part, and read
 //! through what was opened. A compiled program is executed through that descriptor too; of what an
 //! interpreter opens once more, [`Held`] says afterwards whether it was touched meanwhile.

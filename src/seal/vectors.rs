@@ -35,3 +35,15 @@ fn speccheck() {
         assert_eq!(holds(&cases[weak]), Err(BadKey::Weak), "{weak}");
     }
 }
+
+#[test]
+fn wycheproof() {
+    let all: Value =
+        serde_json::from_str(include_str!("../../tests/vectors/wycheproof.json")).unwrap();
+    let tests = all.get("tests").and_then(Value::as_array).unwrap();
+    assert_eq!(tests.len(), 29);
+    for test in tests {
+        let held = holds(text(&all, "pk"), text(test, "msg"), text(test, "sig"));
+        assert_eq!(held, Ok(text(test, "result") == "valid"), "{test}");
+    }
+}

@@ -60,7 +60,9 @@ impl Dispatcher {
     pub(super) fn look_again(&mut self) {
         let open = self.asks.values().filter(|(_, looks)| looks.is_finished());
         let open: Vec<Box<Ask>> = open.map(|(ask, _)| ask.clone()).collect();
-        open.into_iter().for_each(|ask| self.ask(ask));
+        for ask in open {
+            self.ask(ask);
+        }
     }
 
     /// Begins a unit of work.
@@ -123,6 +125,13 @@ impl Dispatcher {
                 self.units
                     .spawn(super::cache::remember(run, place, outputs, artifacts));
             }
+            other => self.look_at(run, other),
+        }
+    }
+
+    /// Begins to ask gates, or to look at evidence.
+    fn look_at(&mut self, run: Arc<Ongoing>, effect: Effect) {
+        match effect {
             Effect::Gate {
                 place,
                 point,

@@ -32,7 +32,7 @@ impl Parking {
     pub(super) fn note(&self, run: &RunRef, waits: Option<Vec<Question>>) {
         let idle = waits.is_some();
         let before = self.runs().insert(run.id.to_string(), waits);
-        if idle && !before.is_some_and(|before| before.is_some()) {
+        if idle && before.flatten().is_none() {
             self.changed.notify_one();
         }
     }

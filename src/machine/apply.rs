@@ -346,9 +346,10 @@ impl Gave {
 /// What comes after the work of an attempt: its gates, if it has any, else its checks.
 fn after_work(plan: &Plan, attempt: &Attempt) -> Doing {
     let spot = state::spot(plan, &attempt.place);
-    match spot.is_some_and(|spot| has_gates(plan, Some(spot), GatePoint::Leave)) {
-        true => Doing::Leaving,
-        false => Doing::Checking,
+    if spot.is_some_and(|spot| has_gates(plan, Some(spot), GatePoint::Leave)) {
+        Doing::Leaving
+    } else {
+        Doing::Checking
     }
 }
 

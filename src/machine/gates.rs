@@ -44,11 +44,11 @@ impl GatePoint {
 
 /// The gates that are asked at a point of a place, or of the run: in the order of the triggers,
 /// and for each those of the workspace, of the plan, of the step.
-pub fn gates_at<'p>(
-    plan: &'p Plan,
-    step: Option<crate::model::StepIx>,
+pub fn gates_at(
+    plan: &Plan,
+    step: Option<StepIx>,
     point: GatePoint,
-) -> impl Iterator<Item = &'p Arc<Gate>> {
+) -> impl Iterator<Item = &Arc<Gate>> {
     let own = step.map_or(&[][..], |ix| &plan.step(ix).gates);
     point.triggers().iter().flat_map(move |trigger| {
         let all = plan.parts().gates.iter().chain(own);
@@ -313,9 +313,10 @@ impl Machine {
     ) {
         let cached = attempt.attempt == 0;
         if self.plan.step(spot.ix()).verify.is_empty() {
-            let standing = match cached {
-                true => Standing::Reported,
-                false => scope::unchecked_standing(standing),
+            let standing = if cached {
+                Standing::Reported
+            } else {
+                scope::unchecked_standing(standing)
             };
             self.finish(spot, Final::good(standing));
         } else if self.halting(spot) {

@@ -2,7 +2,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::{Check, EnvVar, Escalation, Gate, Param, Schema, Step, StepIx, Trigger};
+use super::{Check, EnvVar, Escalation, Gate, Param, Schema, Step, StepIx};
 use crate::expr::Template;
 use crate::name::{EnvName, Name, PlanId};
 
@@ -249,18 +249,6 @@ impl Plan {
     /// A step by its id.
     pub fn find(&self, id: &str) -> Option<StepIx> {
         self.index.get(id).copied()
-    }
-
-    /// The gates that are asked about a step at a trigger point: those of the workspace, of the
-    /// plan, then its own.
-    pub fn gates_of(&self, ix: StepIx, on: Trigger) -> impl Iterator<Item = &Arc<Gate>> {
-        let all = self.parts.gates.iter().chain(&self.step(ix).gates);
-        all.filter(move |gate| gate.on == on)
-    }
-
-    /// The gates that are asked about the run at a trigger point.
-    pub fn gates_on(&self, on: Trigger) -> impl Iterator<Item = &Arc<Gate>> {
-        self.parts.gates.iter().filter(move |gate| gate.on == on)
     }
 
     /// Whether a step belongs to `finally`.

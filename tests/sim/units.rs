@@ -40,25 +40,16 @@ impl World {
                 correction,
                 ..
             } => {
+                let again = false;
+                engine.spawn(Job::Work { attempt, again }, soon);
                 if correction.is_some() {
                     self.coverage.count("work", "corrected");
                 }
-                let engine = self.engine(at);
-                engine.spawn(
-                    Job::Work {
-                        attempt,
-                        again: false,
-                    },
-                    soon,
-                );
             }
-            Effect::Watch { attempt, .. } => engine.spawn(
-                Job::Work {
-                    attempt,
-                    again: true,
-                },
-                soon,
-            ),
+            Effect::Watch { attempt, .. } => {
+                let again = true;
+                engine.spawn(Job::Work { attempt, again }, soon);
+            }
             Effect::Check { attempt, .. } => engine.spawn(Job::Check { attempt }, soon),
             Effect::Lookup { place, .. } => engine.spawn(Job::Look { place }, soon),
             Effect::Lock { place, lock } => engine.spawn(Job::Lock { place, lock }, soon),
@@ -71,44 +62,46 @@ impl World {
                 engine.spawn(Job::Unlock { place, lock }, soon);
             }
             Effect::Wake { timer, at } => engine.timers.push((at, timer)),
-            Effect::Kill { attempt, .. } => {
-                for unit in &mut engine.units {
-                    let hit = match &unit.job {
-                        Job::Work { attempt: works, .. } => Some(works) == attempt.as_ref(),
-                        Job::Check { attempt: checked } => *checked == attempt,
-                        Job::Gate { place, .. } => {
-                            *place == attempt.as_ref().map(|attempt| attempt.place.clone())
-                        }
-                        _ => false,
-                    };
-                    unit.told |= hit;
-                    if hit && !(race && unit.begun) {
-                        (unit.stop, unit.due) = (true, unit.due.min(soon));
-                    }
-                }
-            }
-            Effect::Gate {
-                place,
-                point,
-                attempt,
-                ..
-            } => engine.spawn(
-                Job::Gate {
-                    place,
-                    point,
-                    attempt,
-                },
-                soon,
-            ),
+            Effect::Kill { attempt, .. } => self.tell(at, attempt.as_ref(), (soon, race)),
             Effect::Ask(ask) => self.ask(at, ask),
             Effect::Dismiss { number } => {
                 let of_it = |job: &Job| matches!(job, Job::Ask { ask } if ask.number == number);
                 engine.units.retain(|unit| !of_it(&unit.job));
             }
             Effect::Confirm { places } => engine.spawn(Job::Confirm { places }, soon),
+            Effect::Gate {
+                place,
+                point,
+                attempt,
+                ..
+            } => {
+                let gate = Job::Gate {
+                    place,
+                    point,
+                    attempt,
+                };
+                engine.spawn(gate, soon);
+            }
             Effect::Remember { .. } | Effect::Finish { .. } => {}
         }
         Ok(())
+    }
+
+    /// Tells what is done for an attempt to end; in a race, what has begun ends by itself before.
+    fn tell(&mut self, at: usize, attempt: Option<&Attempt>, (soon, race): (i64, bool)) {
+        let place = attempt.map(|attempt| &attempt.place);
+        for unit in &mut self.engine(at).units {
+            let hit = match &unit.job {
+                Job::Work { attempt: works, .. } => Some(works) == attempt,
+                Job::Check { attempt: checked } => checked.as_ref() == attempt,
+                Job::Gate { place: gated, .. } => gated.as_ref() == place,
+                _ => false,
+            };
+            unit.told |= hit;
+            if hit && !(race && unit.begun) {
+                (unit.stop, unit.due) = (true, unit.due.min(soon));
+            }
+        }
     }
 
     /// Lets a unit begin, or come back.

@@ -252,11 +252,8 @@ fn gates_are_those_of_the_workspace_then_of_the_plan_then_of_the_step() {
     assert_eq!(counts.escalations[0].plan.as_deref(), Some("mend.md"));
     assert_eq!(plan.parts().escalations[0].max_retries, 1);
     // All of their texts are part of what was loaded.
-    let paths: Vec<&str> = loaded
-        .sources
-        .iter()
-        .map(crate::source::Source::path)
-        .collect();
+    let sources = loaded.sources.iter();
+    let paths: Vec<&str> = sources.map(crate::source::Source::path).collect();
     let expected = [
         "plan.md",
         "gates/of-system.md",

@@ -158,8 +158,7 @@ pub fn frugal(look: &Look<'_>) -> Result<(), String> {
             Effect::Confirm { .. } => (None, "confirms"),
             Effect::Gate { place, .. } => (place.as_ref(), "is gated"),
             Effect::Ask(ask) => (ask.place.as_ref(), "is asked for"),
-            Effect::Dismiss { .. } => continue,
-            Effect::Wake { .. } | Effect::Finish { .. } => continue,
+            Effect::Wake { .. } | Effect::Finish { .. } | Effect::Dismiss { .. } => continue,
         };
         *told.entry((place, kind)).or_default() += 1;
     }

@@ -103,9 +103,7 @@ fn names_that_would_be_paths() {
 
 #[test]
 fn kinds_that_are_not_built_yet_say_so() {
-    for kind in ["goal", "gate"] {
-        refused(format!("---\nkind: {kind}\nid: x\n---\n"), "not built yet");
-    }
+    refused("---\nkind: goal\nid: x\n---\n", "not built yet");
     let sandbox = Sandbox::new();
     sandbox.file(
         "skills/x/SKILL.md",

@@ -226,7 +226,7 @@ impl Machine {
         if let Some(why) = self.bad_rewrite(spot, point, &rewritten) {
             let gate = gates_at(&self.plan, spot.map(Spot::ix), point).last();
             if let Some(gate) = gate.map(|gate| gate.id.clone()) {
-                self.give_up(spot, point, &gate, &why);
+                self.give_up(spot, point, &gate, &format!("gate `{gate}`: {why}"));
             }
             return;
         }

@@ -58,6 +58,11 @@ pub fn backup(dir: &Path, to: &Path, replace: bool, now: Moment) -> Result<Manif
         let path = reader.folder().database();
         return Err(StoreError::Broken { path, broken });
     }
+    // A damaged page that nothing binds would be copied as it is.
+    if let Some(cause) = reader.damage()? {
+        let path = reader.folder().database();
+        return Err(StoreError::Corrupt { path, cause });
+    }
     let beside = to.parent().filter(|parent| !parent.as_os_str().is_empty());
     let beside = beside.unwrap_or(Path::new("."));
     let mut copy = NamedTempFile::new_in(beside).map_err(failed)?;

@@ -1,0 +1,196 @@
+//! What gates do to runs, through the real program: each trigger, each escalation.
+
+use crate::support::{Did, Sandbox};
+
+/// A run of steps with gates.
+struct Told {
+    place: Sandbox,
+    did: Did,
+}
+
+/// Runs a plan with a step that appends to `ran.txt` and gives `n`; `gate` is a gate of the plan,
+/// `more` further keys of it.
+fn told(gate: &str, more: &str) -> Told {
+    let place = Sandbox::new();
+    let plan = format!(
+        "---\nkind: plan\nid: p\nparams: {{note: {{type: string, default: 'ada@corp.com'}}}}\n{more}\
+         gates:\n  - {gate}\nsteps:\n  - id: work\n    run: |\n      echo \"$WF_PARAM_NOTE\" >> ran.txt\n\
+         \x20     if test -n \"${{WF_CORRECTION:-}}\"; then cp \"$WF_CORRECTION_FILE\" told.json; fi\n\
+         \x20     echo \"note=write to bob@corp.com, n$(wc -l < ran.txt)\" >> \"$WF_OUTPUT\"\n\
+         \x20   outputs: {{note: {{type: string}}}}\n\
+         \x20 - id: after\n    depends_on: [work]\n    exec: [echo, \"{{{{ steps.work.outputs.note }}}}\"]\n\
+         finally:\n  - {{id: last, run: echo last >> last.txt}}\n\
+         outputs:\n  note: {{type: string, value: \"{{{{ steps.work.outputs.note }}}}\"}}\n---\n"
+    );
+    place.file("plan.md", plan);
+    let did = place.wf(&["run", "plan.md", "-v"]);
+    Told { place, did }
+}
+
+impl Told {
+    fn ran(&self) -> usize {
+        self.place.read("ran.txt").lines().count()
+    }
+}
+
+const BLOCK: &str = "provider: predicate, check: string_match, extract: $.plan, \
+                     config: {allowed_values: [q]}";
+
+#[test]
+fn a_block_at_each_trigger_stops_what_it_is_asked_about() {
+    // How often the step ran, and whether the steps that run last did.
+    for (on, ran, last) in [
+        ("before_run", 0, false),
+        ("on_input", 0, false),
+        ("before_step", 0, true),
+        ("on_tool_call", 0, true),
+        ("after_step", 1, true),
+        ("on_output", 1, true),
+        ("before_publish", 1, true),
+    ] {
+        let told = told(&format!("{{id: no, on: {on}, {BLOCK}}}"), "");
+        assert_eq!(told.did.code, Some(1), "{on}: {}", told.did.all());
+        assert!(
+            told.did.all().contains("gate `no`"),
+            "{on}: {}",
+            told.did.all()
+        );
+        assert_eq!(told.ran(), ran, "{on}: {}", told.did.all());
+        let is_last = matches!(on, "before_step" | "on_tool_call");
+        let did_last = told.place.at("last.txt").exists();
+        assert_eq!(did_last, last && !is_last, "{on}: {}", told.did.all());
+    }
+}
+
+#[test]
+fn advice_changes_nothing() {
+    for on in ["before_run", "before_step", "after_step", "before_publish"] {
+        let told = told(&format!("{{id: no, on: {on}, lane: quality, {BLOCK}}}"), "");
+        assert_eq!(told.did.code, Some(0), "{on}: {}", told.did.all());
+        told.did.says("may not say block");
+    }
+}
+
+#[test]
+fn what_people_must_agree_to_waits_at_each_trigger() {
+    for (on, ran) in [
+        ("before_run", 0),
+        ("before_step", 0),
+        ("after_step", 1),
+        ("before_publish", 1),
+    ] {
+        let gate = format!("{{id: ask, on: {on}, provider: predicate, check: approval_always}}");
+        let told = told(&gate, "");
+        assert_eq!(told.did.code, Some(5), "{on}: {}", told.did.all());
+        assert_eq!(told.ran(), ran, "{on}");
+        let mut code = Some(5);
+        for _ in 0..4 {
+            let database = told.place.database();
+            let id: String = database
+                .query_row("SELECT id FROM runs", [], |row| row.get(0))
+                .unwrap();
+            told.place.wf(&["approve", &id, "--yes"]).exits(0);
+            code = told.place.wf(&["resume", "--last"]).code;
+            if code != Some(5) {
+                break;
+            }
+        }
+        assert_eq!(code, Some(0), "{on}");
+        assert_eq!(told.ran(), 1, "{on}");
+    }
+}
+
+#[test]
+fn escalations_do_what_they_say() {
+    let escalation = |how: &str| {
+        let gate = format!("{{id: no, on: on_output, {BLOCK}, on_block: then}}");
+        told(&gate, &format!("escalation: {{then: {how}}}\n"))
+    };
+    let respond = escalation("{action: respond, message: 'not here'}");
+    assert_eq!((respond.did.code, respond.ran()), (Some(1), 1));
+    respond.did.says("not here");
+    let retry = escalation("{action: retry, max_retries: 2}");
+    assert_eq!((retry.did.code, retry.ran()), (Some(1), 3));
+    let rephrase = "{action: suppress_and_rephrase, max_retries: 1, rephrase: 'say it kindly'}";
+    let rephrase = escalation(rephrase);
+    assert_eq!((rephrase.did.code, rephrase.ran()), (Some(1), 2));
+    let correction = rephrase.place.read("told.json");
+    assert!(correction.contains("say it kindly"), "{correction}");
+    let human = escalation("{action: escalate_human, message: 'look at it'}");
+    assert_eq!(human.did.code, Some(5));
+    human.did.says("look at it");
+    let queue = escalation("{action: transfer_to_queue, queue: desk}");
+    assert_eq!(queue.did.code, Some(5));
+    let report = escalation("{action: report}");
+    report.did.says("escalates").exits(1);
+}
+
+#[test]
+fn a_block_that_a_person_lifts_goes_on() {
+    let gate = format!("{{id: no, on: after_step, {BLOCK}, on_block: then}}");
+    let told = told(&gate, "escalation: {then: {action: escalate_human}}\n");
+    for _ in 0..2 {
+        let database = told.place.database();
+        let id: String = database
+            .query_row("SELECT id FROM runs", [], |row| row.get(0))
+            .unwrap();
+        told.place.wf(&["approve", &id, "--yes"]).exits(0);
+        told.place.wf(&["resume", "--last"]);
+    }
+    let shown = told.place.wf(&["show", "--last"]);
+    assert_eq!(told.ran(), 1, "{}", shown.all());
+}
+
+#[test]
+fn what_a_gate_rewrites_is_what_goes_on() {
+    let email = "provider: guardrail, config: {detect: [email], on_find: redact}";
+    let input = told(&format!("{{id: scrub, on: on_input, {email}}}"), "");
+    assert_eq!(input.did.code, Some(0), "{}", input.did.all());
+    let ran = input.place.read("ran.txt");
+    assert!(
+        ran.contains("[redacted: email]") && !ran.contains("ada@corp.com"),
+        "{ran}"
+    );
+    let output = told(&format!("{{id: scrub, on: on_output, {email}}}"), "");
+    assert_eq!(output.did.code, Some(0), "{}", output.did.all());
+    let shown = output.place.wf(&["show", "--last"]).out;
+    assert!(
+        shown.contains("[redacted: email]") && !shown.contains("bob@corp.com"),
+        "{shown}"
+    );
+    let place = Sandbox::new();
+    let gate = format!("{{id: scrub, on: on_tool_call, {email}}}");
+    let plan = |work: &str| {
+        format!("---\nkind: plan\nid: p\nsteps: [{{id: a, {work}, gates: [{gate}]}}]\n---\n")
+    };
+    place.file("plan.md", plan("exec: [echo, 'to ada@corp.com']"));
+    let did = place.wf(&["run", "plan.md", "-v"]).exits(0);
+    did.says("to [redacted: email]");
+    place.file("plan.md", plan("run: 'echo to ada@corp.com'"));
+    let did = place.wf(&["run", "plan.md"]).exits(1);
+    did.says("only `exec` can be rewritten");
+}
+
+#[test]
+fn gates_of_the_workspace_come_first_and_all_are_asked() {
+    let place = Sandbox::new();
+    place.file("wf.yaml", "gates: [house]\n");
+    let gate = |id: &str| {
+        format!(
+            "---\nkind: gate\nid: {id}\non: before_step\nprovider: predicate\ncheck: string_match\n\
+                 extract: $.plan\nconfig: {{allowed_values: [q]}}\n---\n"
+        )
+    };
+    place
+        .file("gates/house.md", gate("house"))
+        .file("gates/own.md", gate("own"));
+    place.file(
+        "plan.md",
+        "---\nkind: plan\nid: p\nsteps: [{id: a, run: touch ran, gates: [own]}]\n---\n",
+    );
+    place.wf(&["run", "plan.md"]).exits(1).says("gate `house`");
+    let why = place.wf(&["why", "--last", "a"]).exits(0).out;
+    let at = |id: &str| why.find(&format!("gate `{id}`")).unwrap_or(usize::MAX);
+    assert!(at("house") < at("own") && at("own") < usize::MAX, "{why}");
+    assert!(!place.at("ran").exists());
+}

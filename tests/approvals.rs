@@ -1,83 +1,38 @@
 //! Approvals of plans, and what is tried to get round them, through the real program.
 
-use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 
-use crate::support::{Did, Sandbox, until};
+use crate::support::{Office, until};
 
 const PLAN: &str = "---\nkind: plan\nid: release\nparams: {version: {type: string, default: '1'}}\n\
                     steps:\n  - {id: build, run: sh build.sh \"$WF_PARAM_VERSION\"}\n---\n";
 
 /// A workspace with two approvers, ada and bob, and carl, who runs plans.
-struct Office {
-    place: Sandbox,
-    people: tempfile::TempDir,
+pub fn office(required: u32) -> Office {
+    let office = Office::new(required, &["ada", "bob", "carl"], &["ada", "bob"]);
+    let place = &office.place;
+    place.file("plan.md", PLAN).file("build.sh", "echo built\n");
+    office
 }
 
-impl Office {
-    fn new(required: u32) -> Self {
-        let office = Self {
-            place: Sandbox::new(),
-            people: tempfile::tempdir().unwrap(),
-        };
-        let place = &office.place;
-        place.file("plan.md", PLAN).file("build.sh", "echo built\n");
-        let mut approvers = format!("policy: reviewed\nrequired: {required}\napprovers:\n");
-        for name in ["ada", "bob", "carl"] {
-            office.by(name, &["key", "init", name]).exits(0);
-            let key = office.by(name, &["key", "export", "--hex"]).exits(0).out;
-            if name != "carl" {
-                approvers += &format!("  - {{name: {name}, key: {}}}\n", key.trim());
-            }
-        }
-        place.file("approvers.yaml", approvers);
-        office
-    }
-
-    fn command(&self, who: &str, args: &[&str]) -> Command {
-        let mut command = self.place.command(args);
-        command.env("WF_KEYS", self.people.path().join(who));
-        command
-    }
-
-    fn by(&self, who: &str, args: &[&str]) -> Did {
-        did(&mut self.command(who, args))
-    }
-
-    /// What happens at another time.
-    fn at(&self, now: &str, who: &str, args: &[&str]) -> Did {
-        did(self.command(who, args).env("WF_NOW", now))
-    }
-
-    fn approved(self) -> Self {
-        self.by("ada", &["approve", "plan.md", "--yes"]).exits(0);
-        self
-    }
-
-    /// Asserts that the plan does not run, why, and that nothing of it is recorded.
-    #[track_caller]
-    fn refused(&self, why: &str) {
-        let had = self.place.at(".wf").exists();
-        self.by("carl", &["run", "plan.md"])
-            .exits(4)
-            .says(why)
-            .says("hint: ");
-        assert_eq!(self.place.at(".wf").exists(), had, "something was recorded");
-    }
+pub fn approved(office: Office) -> Office {
+    office.by("ada", &["approve", "plan.md", "--yes"]).exits(0);
+    office
 }
 
-fn did(command: &mut Command) -> Did {
-    let output = command.output().expect("wf can be started");
-    Did {
-        code: output.status.code(),
-        out: String::from_utf8_lossy(&output.stdout).into_owned(),
-        err: String::from_utf8_lossy(&output.stderr).into_owned(),
-    }
+/// Asserts that the plan does not run, why, and that nothing of it is recorded.
+#[track_caller]
+fn refused(office: &Office, why: &str) {
+    let had = office.place.at(".wf").exists();
+    let did = office.by("carl", &["run", "plan.md"]).exits(4);
+    did.says(why).says("hint: ");
+    let has = office.place.at(".wf").exists();
+    assert_eq!(has, had, "something was recorded");
 }
 
 #[test]
 fn what_was_approved_runs_and_the_record_says_who_approved() {
-    let office = Office::new(1).approved();
+    let office = approved(office(1));
     let ran = office.by("carl", &["run", "plan.md", "--json"]).exits(0);
     let approved = ran.out.lines().find(|line| line.contains("run_approved"));
     assert!(
@@ -88,14 +43,14 @@ fn what_was_approved_runs_and_the_record_says_who_approved() {
 
 #[test]
 fn nothing_runs_without_an_approval() {
-    Office::new(1).refused("there is no approval plan.approval.json");
+    refused(&office(1), "there is no approval plan.approval.json");
 }
 
 #[test]
 fn an_approval_is_used_once() {
-    let office = Office::new(1).approved();
+    let office = approved(office(1));
     office.by("carl", &["run", "plan.md"]).exits(0);
-    office.refused("the approval was used already, 1 of 1 times");
+    refused(&office, "the approval was used already, 1 of 1 times");
     office
         .by("ada", &["approve", "plan.md", "--yes"])
         .exits(0)
@@ -110,15 +65,15 @@ fn a_changed_file_does_not_run() {
         ("build.sh", "echo other\n".into()),
         ("wf.yaml", "sandbox: off\n".into()),
     ] {
-        let office = Office::new(1).approved();
+        let office = approved(office(1));
         office.place.file(path, text);
-        office.refused(&format!("{path} was changed"));
+        refused(&office, &format!("{path} was changed"));
     }
 }
 
 #[test]
 fn what_changed_is_shown_where_it_is_known() {
-    let office = Office::new(1).approved();
+    let office = approved(office(1));
     office.by("carl", &["run", "plan.md"]).exits(0);
     office
         .place
@@ -138,16 +93,16 @@ fn what_changed_is_shown_where_it_is_known() {
 
 #[test]
 fn a_script_that_is_swapped_for_a_link_does_not_run() {
-    let office = Office::new(1).approved();
+    let office = approved(office(1));
     office.place.file("evil.sh", "echo evil\n");
     std::fs::remove_file(office.place.at("build.sh")).unwrap();
     std::os::unix::fs::symlink("evil.sh", office.place.at("build.sh")).unwrap();
-    office.refused("build.sh was changed, evil.sh was added");
+    refused(&office, "build.sh was changed, evil.sh was added");
 }
 
 #[test]
 fn an_approval_of_another_plan_is_none() {
-    let office = Office::new(1).approved();
+    let office = approved(office(1));
     office
         .place
         .file("other.md", PLAN.replace("release", "other"));
@@ -161,7 +116,7 @@ fn an_approval_of_another_plan_is_none() {
 
 #[test]
 fn parameters_are_those_that_were_approved() {
-    let office = Office::new(1).approved();
+    let office = approved(office(1));
     office
         .by("carl", &["run", "plan.md", "-p", "version=2"])
         .exits(4)
@@ -183,7 +138,7 @@ fn parameters_are_those_that_were_approved() {
 
 #[test]
 fn who_approved_does_not_run_it() {
-    let office = Office::new(1).approved();
+    let office = approved(office(1));
     office
         .by("ada", &["run", "plan.md"])
         .exits(4)
@@ -192,8 +147,8 @@ fn who_approved_does_not_run_it() {
 
 #[test]
 fn as_many_must_sign_as_the_policy_says() {
-    let office = Office::new(2).approved();
-    office.refused("1 of 2 approvers signed");
+    let office = approved(office(2));
+    refused(&office, "1 of 2 approvers signed");
     office
         .by("ada", &["approve", "plan.md", "--yes"])
         .exits(0)
@@ -207,19 +162,19 @@ fn as_many_must_sign_as_the_policy_says() {
 
 #[test]
 fn a_second_signature_is_of_the_same_or_of_something_new() {
-    let office = Office::new(2).approved();
+    let office = approved(office(2));
     office.place.file("build.sh", "echo other\n");
     office
         .by("bob", &["approve", "plan.md", "--yes"])
         .exits(0)
         .says("approved plan.md by bob")
         .says("1 more approver must sign it");
-    office.refused("1 of 2 approvers signed");
+    refused(&office, "1 of 2 approvers signed");
 }
 
 #[test]
 fn who_is_not_listed_cannot_approve() {
-    let office = Office::new(1).approved();
+    let office = approved(office(1));
     office
         .by("carl", &["approve", "plan.md", "--yes"])
         .exits(4)
@@ -234,17 +189,17 @@ fn who_is_not_listed_cannot_approve() {
     office.place.file("approvers.yaml", own);
     office.by("carl", &["approve", "plan.md", "--yes"]).exits(0);
     office.place.file("approvers.yaml", listed);
-    office.refused("signed by a key that is not listed as an approver");
+    refused(&office, "signed by a key that is not listed as an approver");
 }
 
 #[test]
 fn a_revoked_key_approves_nothing_that_it_signed() {
-    let office = Office::new(1).approved();
+    let office = approved(office(1));
     office
         .by("carl", &["key", "revoke", "ada"])
         .exits(0)
         .says("revoked in approvers.yaml");
-    office.refused("signed with the key of ada, which was revoked on");
+    refused(&office, "signed with the key of ada, which was revoked on");
     office
         .by("ada", &["approve", "plan.md", "--yes"])
         .exits(4)
@@ -253,7 +208,7 @@ fn a_revoked_key_approves_nothing_that_it_signed() {
 
 #[test]
 fn an_approval_holds_from_when_until_when() {
-    let office = Office::new(1);
+    let office = office(1);
     let approve = ["approve", "plan.md", "--yes", "--expires", "2h"];
     office.at("2026-11-21T09:30:00Z", "ada", &approve).exits(0);
     for (now, why) in [
@@ -282,7 +237,7 @@ fn an_approval_holds_from_when_until_when() {
 
 #[test]
 fn an_approval_that_was_edited_is_none() {
-    let office = Office::new(1).approved();
+    let office = approved(office(1));
     let token = office.place.read("plan.approval.json");
     let swap = |from: &str, to: &str| {
         assert!(token.contains(from), "{from}");
@@ -312,15 +267,15 @@ fn an_approval_that_was_edited_is_none() {
         ),
     ] {
         office.place.file("plan.approval.json", text);
-        office.refused(why);
+        refused(&office, why);
     }
 }
 
 #[test]
 fn a_retry_needs_an_approval_too() {
-    let office = Office::new(1);
+    let office = office(1);
     office.place.file("build.sh", "exit 1\n");
-    let office = office.approved();
+    let office = approved(office);
     office.by("carl", &["run", "plan.md"]).exits(1);
     office
         .by("carl", &["retry", "--last"])
@@ -336,7 +291,7 @@ fn a_run_goes_on_only_if_its_approval_still_is_one() {
         (("approvers.yaml", "revoked"), "which was revoked on"),
         (("build.sh", "echo evil\n"), "build.sh was changed"),
     ] {
-        let office = Office::new(1);
+        let office = office(1);
         office.place.file(
             "plan.md",
             PLAN.replace("run: sh", "idempotent: true, run: sh"),
@@ -344,7 +299,7 @@ fn a_run_goes_on_only_if_its_approval_still_is_one() {
         office
             .place
             .file("build.sh", "[ -e go ] || { touch here; sleep 100; }\n");
-        let office = office.approved();
+        let office = approved(office);
         let mut run = office.command("carl", &["run", "plan.md"]);
         let mut run = run
             .stdout(Stdio::null())
@@ -362,101 +317,4 @@ fn a_run_goes_on_only_if_its_approval_still_is_one() {
         office.by("carl", &["resume", "--last"]).exits(4).says(why);
         office.by("carl", &["cancel", "--last"]).exits(0);
     }
-}
-
-#[test]
-fn whoever_runs_a_plan_on_a_fresh_machine_approves_it() {
-    let place = Sandbox::new();
-    place.file("plan.md", PLAN).file("build.sh", "echo built\n");
-    place.wf(&["run", "plan.md"]).exits(0);
-    assert!(place.at(".config/wf/keys/default.pem").exists());
-    place
-        .wf(&["run", "plan.md", "--require-approval"])
-        .exits(4)
-        .says("there is no approval");
-    place.wf(&["approve", "plan.md", "--yes"]).exits(0);
-    place.wf(&["run", "plan.md", "--require-approval"]).exits(0);
-    // Where no key can be kept, one is for the run alone.
-    let mut nowhere = place.command(&["run", "plan.md", "-v"]);
-    let told = did(nowhere.env_remove("HOME")).exits(0);
-    assert!(
-        told.err.contains("a key of this run alone signs"),
-        "{}",
-        told.err
-    );
-}
-
-#[test]
-fn no_sandbox_shows_a_key() {
-    let place = Sandbox::new();
-    place.wf(&["key", "init"]).exits(0);
-    place.file(".config/near", "shown");
-    let look =
-        "[ -e .config/near ] && if cat .config/wf/keys/* ~/.config/wf/keys/*; then exit 1; fi";
-    place.file(
-        "plan.md",
-        format!(
-            "---\nkind: plan\nid: look\nsteps:\n  - id: look\n    allow: {{read: [.config, ~/.config]}}\n    \
-             run: \"{look}\"\n    verify: [{{name: it, run: \"{look}\", allow: {{read: [.config, ~/.config]}}}}]\n---\n"
-        ),
-    );
-    place.wf(&["run", "plan.md"]).exits(0).says("1 verified");
-}
-
-#[test]
-fn public_vectors_are_judged_as_others_do() {
-    let text = std::fs::read_to_string("tests/vectors/speccheck.json").unwrap();
-    let cases: Vec<serde_json::Value> = serde_json::from_str(&text).unwrap();
-    let place = Sandbox::new();
-    for (at, case) in cases.iter().enumerate() {
-        let text = |key: &str| case[key].as_str().unwrap();
-        let (key, message) = (text("pub_key"), text("message"));
-        let args = [
-            "key",
-            "check-signature",
-            "--public-key",
-            key,
-            "--message",
-            message,
-        ];
-        let args = [&args[..], &["--signature", text("signature")]].concat();
-        place.wf(&args).exits(if at == 6 { 0 } else { 4 });
-    }
-}
-
-#[test]
-fn openssl_checks_an_approval_without_wf() {
-    let office = Office::new(2).approved();
-    office.by("bob", &["approve", "plan.md", "--yes"]).exits(0);
-    let script = Path::new("docs/verify-approval.sh").canonicalize().unwrap();
-    let script = script.to_str().unwrap();
-    let check = |who: &str| {
-        let public = office.people.path().join(format!("{who}/{who}.pub"));
-        did(office
-            .place
-            .program("sh")
-            .args([script, "plan.approval.json"])
-            .arg(public))
-    };
-    for who in ["ada", "bob"] {
-        check(who).exits(0).says("\"scope\":\"full_plan\"");
-    }
-    check("carl")
-        .exits(4)
-        .says("it has no signature by the key");
-    let token = office.place.read("plan.approval.json");
-    office.place.file(
-        "plan.approval.json",
-        token.replace("\"sig\":\"", "\"sig\":\"AAAA"),
-    );
-    check("ada")
-        .exits(4)
-        .says("the signature is not by the key");
-    office
-        .place
-        .file("plan.approval.json", &token)
-        .file("build.sh", "echo evil\n");
-    check("ada")
-        .exits(4)
-        .says("a file is not the one that was approved");
 }

@@ -1,8 +1,6 @@
 //! What runs ask of people, and what is tried to get round them, through the real program.
 
-use std::process::Command;
-
-use crate::support::{Did, Sandbox, until};
+use crate::support::{Did, Office, until};
 
 const PLAN: &str = "---\nkind: plan\nid: release\npolicy: {max_parallel: 1}\nsteps:\n\
     \x20 - id: build\n    run: echo made > out.txt\n    artifacts: [out.txt]\n\
@@ -10,80 +8,41 @@ const PLAN: &str = "---\nkind: plan\nid: release\npolicy: {max_parallel: 1}\nste
     \x20 - {id: ok, depends_on: [build], approve: {message: 'Ship it?', NEEDS}}\n\
     \x20 - {id: ship, depends_on: [ok], run: echo shipped >> shipped.txt}\n---\n";
 
-/// A workspace in which ada, bob and eve may approve; eve starts the runs.
-struct Office {
-    place: Sandbox,
-    people: tempfile::TempDir,
+/// A workspace in which ada, bob and eve may approve; eve starts the runs, which ada approved.
+fn office(needs: &str) -> Office {
+    let all = ["ada", "bob", "eve"];
+    let office = Office::new(1, &all, &all);
+    let plan = PLAN.replace("NEEDS", needs).replace(", }", "}");
+    office.place.file("plan.md", plan);
+    let often = ["approve", "plan.md", "--executions", "9", "--yes"];
+    office.by("ada", &often).exits(0);
+    office
 }
 
-impl Office {
-    fn new(needs: &str) -> Self {
-        let office = Self {
-            place: Sandbox::new(),
-            people: tempfile::tempdir().unwrap(),
-        };
-        let mut approvers = "policy: reviewed\nrequired: 1\napprovers:\n".to_owned();
-        for name in ["ada", "bob", "eve"] {
-            office.by(name, &["key", "init", name]).exits(0);
-            let key = office.by(name, &["key", "export", "--hex"]).exits(0).out;
-            approvers += &format!("  - {{name: {name}, key: {}}}\n", key.trim());
-        }
-        office.place.file("approvers.yaml", approvers);
-        let plan = PLAN.replace("NEEDS", needs).replace(", }", "}");
-        office.place.file("plan.md", plan);
-        let all = ["approve", "plan.md", "--executions", "9", "--yes"];
-        office.by("ada", &all).exits(0);
-        office
-    }
-
-    fn command(&self, who: &str, args: &[&str]) -> Command {
-        let mut command = self.place.command(args);
-        command.env("WF_KEYS", self.people.path().join(who));
-        command
-    }
-
-    fn by(&self, who: &str, args: &[&str]) -> Did {
-        did(&mut self.command(who, args))
-    }
-
-    fn at(&self, now: &str, who: &str, args: &[&str]) -> Did {
-        did(self.command(who, args).env("WF_NOW", now))
-    }
-
-    /// Begins a run that comes to wait; its id.
-    fn waiting(&self) -> String {
-        self.by("eve", &["run", "plan.md"]).exits(5);
-        self.last()
-    }
-
-    fn last(&self) -> String {
-        let database = self.place.database();
-        let sql = "SELECT id FROM runs WHERE parent IS NULL ORDER BY key DESC LIMIT 1";
-        database.query_row(sql, [], |row| row.get(0)).unwrap()
-    }
-
-    fn goes_on(&self, run: &str) -> Did {
-        self.by("eve", &["resume", run])
-    }
-
-    fn shipped(&self) -> usize {
-        self.place.read("shipped.txt").lines().count()
-    }
+/// Begins a run that comes to wait; its id.
+fn waiting(office: &Office) -> String {
+    office.by("eve", &["run", "plan.md"]).exits(5);
+    last(office)
 }
 
-fn did(command: &mut Command) -> Did {
-    let output = command.output().expect("wf can be started");
-    Did {
-        code: output.status.code(),
-        out: String::from_utf8_lossy(&output.stdout).into_owned(),
-        err: String::from_utf8_lossy(&output.stderr).into_owned(),
-    }
+fn last(office: &Office) -> String {
+    let database = office.place.database();
+    let sql = "SELECT id FROM runs WHERE parent IS NULL ORDER BY key DESC LIMIT 1";
+    database.query_row(sql, [], |row| row.get(0)).unwrap()
+}
+
+fn goes_on(office: &Office, run: &str) -> Did {
+    office.by("eve", &["resume", run])
+}
+
+fn shipped(office: &Office) -> usize {
+    office.place.read("shipped.txt").lines().count()
 }
 
 #[test]
 fn a_run_waits_without_a_process_and_goes_on_after_a_yes() {
-    let office = Office::new("");
-    let run = office.waiting();
+    let office = office("");
+    let run = waiting(&office);
     // What is left of a keeper is its notes: the socket goes with it.
     until("the keeper is gone", || {
         let left = std::fs::read_dir(office.place.at(".wf/keepers")).unwrap();
@@ -97,9 +56,9 @@ fn a_run_waits_without_a_process_and_goes_on_after_a_yes() {
         .by("bob", &["approve", &run, "--yes"])
         .exits(0)
         .says("is approved");
-    assert_eq!(office.shipped(), 0);
-    office.goes_on(&run).exits(0).says("approved");
-    assert_eq!(office.shipped(), 1);
+    assert_eq!(shipped(&office), 0);
+    goes_on(&office, &run).exits(0).says("approved");
+    assert_eq!(shipped(&office), 1);
     office.by("eve", &["show", &run]).says("approved by bob");
     office
         .by("bob", &["approve", &run, "--yes"])
@@ -113,21 +72,20 @@ fn a_run_waits_without_a_process_and_goes_on_after_a_yes() {
 
 #[test]
 fn a_no_is_final_and_tells_why() {
-    let office = Office::new("");
-    let run = office.waiting();
+    let office = office("");
+    let run = waiting(&office);
     let no = ["deny", &run, "--reason", "not today", "--yes"];
     office.by("bob", &no).exits(0);
-    office
-        .goes_on(&run)
+    goes_on(&office, &run)
         .exits(1)
         .says("denied by bob: not today");
-    assert_eq!(office.shipped(), 0);
+    assert_eq!(shipped(&office), 0);
 }
 
 #[test]
 fn who_began_it_does_not_count_nor_who_is_not_asked_nor_a_stranger() {
-    let office = Office::new("approvers: [eve, bob]");
-    let run = office.waiting();
+    let office = office("approvers: [eve, bob]");
+    let run = waiting(&office);
     let yes = ["approve", &run, "--yes"];
     office
         .by("eve", &yes)
@@ -142,15 +100,15 @@ fn who_began_it_does_not_count_nor_who_is_not_asked_nor_a_stranger() {
         .by("mallory", &yes)
         .exits(4)
         .says("not listed as an approver");
-    office.goes_on(&run).exits(5);
+    goes_on(&office, &run).exits(5);
     office.by("bob", &yes).exits(0);
-    office.goes_on(&run).exits(0);
+    goes_on(&office, &run).exits(0);
 }
 
 #[test]
 fn as_many_as_must_agree_do_each_once() {
-    let office = Office::new("required: 2");
-    let run = office.waiting();
+    let office = office("required: 2");
+    let run = waiting(&office);
     let yes = ["approve", &run, "--yes"];
     office
         .by("bob", &yes)
@@ -160,66 +118,65 @@ fn as_many_as_must_agree_do_each_once() {
         .by("bob", &yes)
         .exits(0)
         .says("1 of 2 approvers agreed");
-    office.goes_on(&run).exits(5);
+    goes_on(&office, &run).exits(5);
     office
         .by("ada", &["deny", &run, "--yes"])
         .exits(4)
         .says("answered already: approved");
     office.by("ada", &yes).exits(0).says("is approved");
-    office.goes_on(&run).exits(0);
+    goes_on(&office, &run).exits(0);
 }
 
 #[test]
 fn an_answer_is_to_one_question_of_one_run() {
-    let office = Office::new("");
-    let first = office.waiting();
+    let office = office("");
+    let first = waiting(&office);
     office.by("bob", &["approve", &first, "--yes"]).exits(0);
-    let second = office.waiting();
+    let second = waiting(&office);
     let database = office.place.database();
     let copied = "INSERT INTO answers SELECT ?1, number, key, verdict, token, at FROM answers";
     database.execute(copied, [&second]).unwrap();
-    office.goes_on(&second).exits(5);
+    goes_on(&office, &second).exits(5);
     // A row that nobody signed, or in which a byte is another, says nothing.
     let edited = "UPDATE answers SET token = replace(token, 'A', 'B') WHERE run = ?1";
     database.execute(edited, [&first]).unwrap();
-    office.goes_on(&first).exits(5);
-    assert_eq!(office.shipped(), 0);
+    goes_on(&office, &first).exits(5);
+    assert_eq!(shipped(&office), 0);
 }
 
 #[test]
 fn a_key_that_is_revoked_before_its_answer_is_heard_does_not_count() {
-    let office = Office::new("");
-    let run = office.waiting();
+    let office = office("");
+    let run = waiting(&office);
     office.by("bob", &["approve", &run, "--yes"]).exits(0);
     office.by("bob", &["key", "revoke", "bob"]).exits(0);
-    office.goes_on(&run).exits(5);
-    assert_eq!(office.shipped(), 0);
+    goes_on(&office, &run).exits(5);
+    assert_eq!(shipped(&office), 0);
 }
 
 #[test]
 fn what_changed_after_the_yes_is_asked_anew() {
-    let office = Office::new("");
-    let run = office.waiting();
+    let office = office("");
+    let run = waiting(&office);
     office.by("bob", &["approve", &run, "--yes"]).exits(0);
     office.place.file("out.txt", "other\n");
-    office
-        .goes_on(&run)
+    goes_on(&office, &run)
         .exits(5)
         .says("out.txt is not what it was");
-    assert_eq!(office.shipped(), 0);
+    assert_eq!(shipped(&office), 0);
     office
         .by("bob", &["approve", &run, "--yes"])
         .exits(4)
         .says("out.txt");
     office.place.file("out.txt", "made\n");
     office.by("bob", &["approve", &run, "--yes"]).exits(0);
-    office.goes_on(&run).exits(0);
-    assert_eq!(office.shipped(), 1);
+    goes_on(&office, &run).exits(0);
+    assert_eq!(shipped(&office), 1);
 }
 
 #[test]
 fn nobody_answers_in_time_and_others_are_asked_once() {
-    let office = Office::new("timeout: 1h, approvers: [bob], escalate_to: [ada]");
+    let office = office("timeout: 1h, approvers: [bob], escalate_to: [ada]");
     office.at(
         "2026-11-21T08:00:00Z",
         "ada",
@@ -227,7 +184,7 @@ fn nobody_answers_in_time_and_others_are_asked_once() {
     );
     let begin = ["run", "plan.md", "--approval", "a.json"];
     office.at("2026-11-21T09:00:00Z", "eve", &begin).exits(5);
-    let run = office.last();
+    let run = last(&office);
     office
         .at("2026-11-21T10:30:00Z", "eve", &["resume", &run])
         .exits(5)
@@ -241,53 +198,53 @@ fn nobody_answers_in_time_and_others_are_asked_once() {
         .at("2026-11-21T12:00:00Z", "eve", &["resume", &run])
         .exits(1)
         .says("nobody answered within 1h");
-    assert_eq!(office.shipped(), 0);
+    assert_eq!(shipped(&office), 0);
 }
 
 #[test]
 fn who_stays_hears_the_answer() {
-    let office = Office::new("");
+    let office = office("");
     let mut staying = office
         .command("eve", &["run", "plan.md", "--wait"])
         .spawn()
         .unwrap();
     until("somebody is asked", || {
         office.place.at(".wf/state.db").exists()
-            && did(&mut office.command("bob", &["show", "--last"]))
+            && Did::of(&mut office.command("bob", &["show", "--last"]))
                 .out
                 .contains("Ship it?")
     });
-    let run = office.last();
+    let run = last(&office);
     office.by("bob", &["approve", &run, "--yes"]).exits(0);
     assert!(staying.wait().unwrap().success());
-    assert_eq!(office.shipped(), 1);
+    assert_eq!(shipped(&office), 1);
 }
 
 #[test]
 fn an_engine_that_is_killed_while_it_waits_is_no_answer() {
-    let office = Office::new("");
+    let office = office("");
     let mut staying = office
         .command("eve", &["run", "plan.md", "--wait"])
         .spawn()
         .unwrap();
     until("somebody is asked", || {
         office.place.at(".wf/state.db").exists()
-            && did(&mut office.command("bob", &["show", "--last"]))
+            && Did::of(&mut office.command("bob", &["show", "--last"]))
                 .out
                 .contains("Ship it?")
     });
     staying.kill().unwrap();
     staying.wait().unwrap();
-    let run = office.last();
-    office.goes_on(&run).exits(5);
+    let run = last(&office);
+    goes_on(&office, &run).exits(5);
     office.by("bob", &["approve", &run, "--yes"]).exits(0);
-    office.goes_on(&run).exits(0);
-    assert_eq!(office.shipped(), 1);
+    goes_on(&office, &run).exits(0);
+    assert_eq!(shipped(&office), 1);
 }
 
 #[test]
 fn a_plan_that_is_used_may_ask_too() {
-    let office = Office::new("");
+    let office = office("");
     office.place.file(
         "outer.md",
         "---\nkind: plan\nid: outer\nsteps:\n  - {id: inner, uses: plan.md}\n\
@@ -298,9 +255,9 @@ fn a_plan_that_is_used_may_ask_too() {
         .by("eve", &["run", "outer.md"])
         .exits(5)
         .says("inner/ok");
-    let run = office.last();
+    let run = last(&office);
     office.by("eve", &["runs"]).says("waiting");
     office.by("bob", &["approve", &run, "--yes"]).exits(0);
-    office.goes_on(&run).exits(0);
-    assert_eq!(office.shipped(), 2);
+    goes_on(&office, &run).exits(0);
+    assert_eq!(shipped(&office), 2);
 }

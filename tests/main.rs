@@ -27,6 +27,7 @@ mod leaks;
 mod leases;
 mod logs;
 mod machine;
+mod owners;
 mod pinned;
 mod processes;
 mod restricted;

@@ -1,8 +1,12 @@
 //! A place of its own for the real program: an empty folder, an empty environment.
 
+mod office;
+
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
+
+pub use office::Office;
 
 /// A temporary workspace, gone when dropped.
 pub struct Sandbox {
@@ -88,12 +92,7 @@ impl Sandbox {
 
     /// Runs the program to its end.
     pub fn wf(&self, args: &[&str]) -> Did {
-        let output = self.command(args).output().expect("wf can be started");
-        Did {
-            code: output.status.code(),
-            out: String::from_utf8_lossy(&output.stdout).into_owned(),
-            err: String::from_utf8_lossy(&output.stderr).into_owned(),
-        }
+        Did::of(&mut self.command(args))
     }
 
     /// Starts the program and lets it run.
@@ -103,6 +102,16 @@ impl Sandbox {
 }
 
 impl Did {
+    /// What a program did, once it has ended.
+    pub fn of(command: &mut Command) -> Self {
+        let output = command.output().expect("wf can be started");
+        Self {
+            code: output.status.code(),
+            out: String::from_utf8_lossy(&output.stdout).into_owned(),
+            err: String::from_utf8_lossy(&output.stderr).into_owned(),
+        }
+    }
+
     /// Everything it wrote.
     pub fn all(&self) -> String {
         format!("{}{}", self.out, self.err)

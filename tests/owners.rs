@@ -1,0 +1,108 @@
+//! Keys and approvals of whoever runs plans, through the real program, and what others make of them.
+
+use std::path::Path;
+
+use crate::approvals::{approved, office};
+use crate::support::{Did, Sandbox};
+
+const PLAN: &str = "---\nkind: plan\nid: release\nparams: {version: {type: string, default: '1'}}\n\
+                    steps:\n  - {id: build, run: sh build.sh \"$WF_PARAM_VERSION\"}\n---\n";
+
+#[test]
+fn whoever_runs_a_plan_on_a_fresh_machine_approves_it() {
+    let place = Sandbox::new();
+    place.file("plan.md", PLAN).file("build.sh", "echo built\n");
+    place.wf(&["run", "plan.md"]).exits(0);
+    assert!(place.at(".config/wf/keys/default.pem").exists());
+    place
+        .wf(&["run", "plan.md", "--require-approval"])
+        .exits(4)
+        .says("there is no approval");
+    place.wf(&["approve", "plan.md", "--yes"]).exits(0);
+    place.wf(&["run", "plan.md", "--require-approval"]).exits(0);
+    // Where no key can be kept, one is for the run alone.
+    let mut nowhere = place.command(&["run", "plan.md", "-v"]);
+    let told = Did::of(nowhere.env_remove("HOME")).exits(0);
+    assert!(
+        told.err.contains("a key of this run alone signs"),
+        "{}",
+        told.err
+    );
+}
+
+#[test]
+fn no_sandbox_shows_a_key() {
+    let place = Sandbox::new();
+    place.wf(&["key", "init"]).exits(0);
+    place.file(".config/near", "shown");
+    let look =
+        "[ -e .config/near ] && if cat .config/wf/keys/* ~/.config/wf/keys/*; then exit 1; fi";
+    place.file(
+        "plan.md",
+        format!(
+            "---\nkind: plan\nid: look\nsteps:\n  - id: look\n    allow: {{read: [.config, ~/.config]}}\n    \
+             run: \"{look}\"\n    verify: [{{name: it, run: \"{look}\", allow: {{read: [.config, ~/.config]}}}}]\n---\n"
+        ),
+    );
+    place.wf(&["run", "plan.md"]).exits(0).says("1 verified");
+}
+
+#[test]
+fn public_vectors_are_judged_as_others_do() {
+    let text = std::fs::read_to_string("tests/vectors/speccheck.json").unwrap();
+    let cases: Vec<serde_json::Value> = serde_json::from_str(&text).unwrap();
+    let place = Sandbox::new();
+    for (at, case) in cases.iter().enumerate() {
+        let text = |key: &str| case[key].as_str().unwrap();
+        let (key, message) = (text("pub_key"), text("message"));
+        let args = [
+            "key",
+            "check-signature",
+            "--public-key",
+            key,
+            "--message",
+            message,
+        ];
+        let args = [&args[..], &["--signature", text("signature")]].concat();
+        place.wf(&args).exits(if at == 6 { 0 } else { 4 });
+    }
+}
+
+#[test]
+fn openssl_checks_an_approval_without_wf() {
+    let office = approved(office(2));
+    office.by("bob", &["approve", "plan.md", "--yes"]).exits(0);
+    let script = Path::new("docs/verify-approval.sh").canonicalize().unwrap();
+    let script = script.to_str().unwrap();
+    let check = |who: &str| {
+        let public = office.people.path().join(format!("{who}/{who}.pub"));
+        Did::of(
+            office
+                .place
+                .program("sh")
+                .args([script, "plan.approval.json"])
+                .arg(public),
+        )
+    };
+    for who in ["ada", "bob"] {
+        check(who).exits(0).says("\"scope\":\"full_plan\"");
+    }
+    check("carl")
+        .exits(4)
+        .says("it has no signature by the key");
+    let token = office.place.read("plan.approval.json");
+    office.place.file(
+        "plan.approval.json",
+        token.replace("\"sig\":\"", "\"sig\":\"AAAA"),
+    );
+    check("ada")
+        .exits(4)
+        .says("the signature is not by the key");
+    office
+        .place
+        .file("plan.approval.json", &token)
+        .file("build.sh", "echo evil\n");
+    check("ada")
+        .exits(4)
+        .says("a file is not the one that was approved");
+}

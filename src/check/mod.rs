@@ -14,6 +14,7 @@
 mod escalations;
 mod gate_file;
 mod notes;
+mod people;
 mod reads;
 mod rules;
 mod run;
@@ -26,4 +27,5 @@ use notes::Notes;
 use reads::{Read, Site};
 use scene::Scene;
 
+pub use people::people;
 pub use run::check;

@@ -261,3 +261,88 @@ fn a_plan_that_is_used_may_ask_too() {
     goes_on(&office, &run).exits(0);
     assert_eq!(shipped(&office), 2);
 }
+
+#[test]
+fn a_yes_in_time_counts_however_late_it_is_heard_and_a_late_one_does_not() {
+    let office = office("timeout: 1h");
+    let now = |hour: u32, minute: u32| format!("2027-01-10T{hour:02}:{minute:02}:00Z");
+    let begin = [
+        "approve",
+        "plan.md",
+        "--executions",
+        "9",
+        "--yes",
+        "--out",
+        "a.json",
+    ];
+    office.at(&now(8, 0), "ada", &begin).exits(0);
+    let run = ["run", "plan.md", "--approval", "a.json"];
+    office.at(&now(9, 0), "eve", &run).exits(5);
+    let first = last(&office);
+    office
+        .at(&now(9, 30), "bob", &["approve", &first, "--yes"])
+        .exits(0);
+    office.at(&now(12, 0), "eve", &["resume", &first]).exits(0);
+    office.at(&now(13, 0), "eve", &run).exits(5);
+    let second = last(&office);
+    let late = office.at(&now(14, 1), "bob", &["approve", &second, "--yes"]);
+    late.exits(4).says("the time to answer was over");
+    office.at(&now(14, 2), "eve", &["resume", &second]).exits(1);
+    assert_eq!(shipped(&office), 1);
+}
+
+#[test]
+fn each_gate_gets_the_people_that_it_demands() {
+    let all = ["ada", "bob", "eve"];
+    let office = Office::new(1, &all, &all);
+    let gate = |id: &str, who: &str| {
+        format!(
+            "{{id: {id}, on: before_step, provider: predicate, check: approval_always, \
+             approval: {{approvers: [{who}]}}}}"
+        )
+    };
+    let (one, other) = (gate("one", "ada"), gate("other", "bob"));
+    office.place.file(
+        "plan.md",
+        format!(
+            "---\nkind: plan\nid: p\nsteps: [{{id: a, run: echo shipped >> shipped.txt, \
+             gates: [{one}, {other}]}}]\n---\n"
+        ),
+    );
+    office.by("ada", &["approve", "plan.md", "--yes"]).exits(0);
+    let run = waiting(&office);
+    let yes = ["approve", &run, "--yes"];
+    office.by("bob", &yes).exits(4).says("is not among those");
+    office.by("ada", &yes).exits(0);
+    goes_on(&office, &run).exits(5);
+    office.by("ada", &yes).exits(4).says("is not among those");
+    assert_eq!(shipped(&office), 0);
+    office.by("bob", &yes).exits(0);
+    goes_on(&office, &run).exits(0);
+    assert_eq!(shipped(&office), 1);
+}
+
+#[test]
+fn a_plan_may_ask_for_more_people_than_the_policy_and_never_for_fewer() {
+    let all = ["ada", "bob", "eve"];
+    let office = Office::new(2, &all, &all);
+    let plan = PLAN.replace("NEEDS", "required: 1");
+    office.place.file("plan.md", plan);
+    for who in ["ada", "bob"] {
+        office.by(who, &["approve", "plan.md", "--yes"]).exits(0);
+    }
+    let run = waiting(&office);
+    office
+        .by("bob", &["approve", &run, "--yes"])
+        .exits(0)
+        .says("1 of 2");
+    goes_on(&office, &run).exits(5);
+    office.by("ada", &["approve", &run, "--yes"]).exits(0);
+    goes_on(&office, &run).exits(0);
+    let plan = PLAN.replace("NEEDS", "approvers: [bob]");
+    office.place.file("plan.md", plan);
+    office
+        .by("ada", &["check", "plan.md"])
+        .exits(3)
+        .says("2 must agree in this workspace");
+}

@@ -158,6 +158,17 @@ fn what_a_gate_rewrites_is_what_goes_on() {
         shown.contains("[redacted: email]") && !shown.contains("bob@corp.com"),
         "{shown}"
     );
+    let publish = told(&format!("{{id: scrub, on: before_publish, {email}}}"), "");
+    let record = publish.place.wf(&["show", "--last", "--json"]).out;
+    let record: serde_json::Value = serde_json::from_str(&record).unwrap();
+    let given = record["run"]["outputs"]["note"]
+        .as_str()
+        .unwrap_or_default();
+    assert!(
+        given.contains("[redacted: email]"),
+        "{given} {}",
+        publish.did.all()
+    );
     let place = Sandbox::new();
     let gate = format!("{{id: scrub, on: on_tool_call, {email}}}");
     let plan = |work: &str| {

@@ -8,6 +8,7 @@ use crate::digest::Digest;
 use crate::machine::{Artifact, Ask, By};
 use crate::name::RunId;
 use crate::seal::canonical;
+use crate::time::Moment;
 
 /// What people are asked for, so that an answer is to this and to nothing else: the question
 /// with all that is shown, the run, the plan, and the files that what it relies on was checked
@@ -27,8 +28,10 @@ pub fn proposal(ask: &Ask, run: &RunId, plan: Digest, evidence: &[Artifact]) -> 
 pub struct Quorum<'a> {
     /// The policy of the workspace.
     pub approvers: &'a Approvers,
-    /// How many must agree; `None`: as many as the policy demands.
+    /// How many must agree, if more than the policy demands.
     pub required: Option<u32>,
+    /// Until when an answer counts.
+    pub until: Moment,
     /// The names of those who may answer; empty: everybody who is listed.
     pub names: &'a [String],
 }
@@ -104,7 +107,8 @@ fn required(quorum: &Quorum<'_>) -> u32 {
         Policy::Owner => 1,
         Policy::Reviewed => quorum.approvers.required,
     };
-    quorum.required.unwrap_or(rule).max(1)
+    // A plan may ask for more than the policy of the workspace, never for less.
+    quorum.required.map_or(rule, |more| more.max(rule)).max(1)
 }
 
 /// Who signed an answer and counts.
@@ -112,6 +116,9 @@ fn counted(token: &Token, subject: &Subject<'_>, quorum: &Quorum<'_>) -> Result<
     let signers = signers(token, quorum.approvers)?;
     let statement = token.statement();
     in_time(statement, subject.now, quorum.approvers)?;
+    if statement.issued >= quorum.until {
+        return Err(Refusal::Late(quorum.until));
+    }
     same_work(statement, subject)?;
     same_place(statement, subject)?;
     let others_must = quorum.approvers.policy == Policy::Reviewed;

@@ -99,6 +99,9 @@ pub enum Refusal {
     /// Somebody answered who was not asked.
     #[error("{0} may approve, and is not among those who are asked this")]
     NotAsked(String),
+    /// It answers a question whose time was over.
+    #[error("the time to answer was over at {0}")]
+    Late(Moment),
     /// More must sign.
     #[error("{found} of {required} approvers signed")]
     TooFew {
@@ -163,6 +166,7 @@ impl Refusal {
             Self::NothingSpawned | Self::OtherSpawn => {
                 "approve the goal again with what it may start"
             }
+            Self::Late(_) => "resume the run: it says what follows, and who is asked next",
             Self::NotAsked(_) => "let one of those answer who are asked: wf show RUN",
             Self::SelfApproval(_) | Self::TooFew { .. } => {
                 "let another approver sign it, too: wf approve PLAN"

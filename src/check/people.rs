@@ -5,17 +5,18 @@ use crate::spec::Loaded;
 use crate::spec::ast::{Gate, GateRef, Plan};
 
 /// Adds to what is wrong the names of people who are to be asked and may approve nothing: nobody
-/// could answer. `names` are all who may.
-pub fn people(loaded: &mut Loaded, names: &[String]) {
+/// could answer. `names` are all who may, and `required` of them must agree.
+pub fn people(loaded: &mut Loaded, names: &[String], required: u32) {
     let mut found: Vec<(usize, Diagnostic)> = Vec::new();
     for (file, plan) in loaded.plans.iter().enumerate() {
         let asked = plan.iter().flat_map(of_plan);
         let gate = loaded.gates.get(&file).into_iter().flat_map(of_gate);
         let mut notes = Notes::default();
-        for name in asked.chain(gate) {
-            if !names.contains(&name.value) {
+        for some in asked.chain(gate) {
+            for name in some.iter().filter(|name| !names.contains(&name.value)) {
                 unknown(name, names, &mut notes);
             }
+            too_few(some, required, &mut notes);
         }
         let wrong = notes.into_diagnostics().into_iter();
         found.extend(wrong.map(|mistake| (file, mistake)));
@@ -31,12 +32,23 @@ fn unknown(name: &Spanned<String>, names: &[String], notes: &mut Notes) {
     notes.misspelt(mistake, &name.value, known, "list them in approvers.yaml");
 }
 
-/// Everybody whom a plan names.
-fn of_plan(plan: &Plan) -> Vec<&Spanned<String>> {
+/// Notes that of those who are asked not as many as must can agree.
+fn too_few(some: &[Spanned<String>], required: u32, notes: &mut Notes) {
+    let Some(first) = some.first() else { return };
+    if some.len() < required as usize {
+        let may = some.len();
+        let message = format!("{required} must agree in this workspace, and only {may} may here");
+        let mistake = Diagnostic::new(Code::ValueWrong, first.span, message);
+        notes.note(mistake.help("name more, or nobody: then all approvers may"));
+    }
+}
+
+/// Everybody whom a plan names, in the lists in which it does.
+fn of_plan(plan: &Plan) -> Vec<&[Spanned<String>]> {
     let mut all = Vec::new();
     for step in plan.all_steps() {
         if let Some(approve) = &step.approve {
-            all.extend(approve.approvers.iter().chain(&approve.escalate_to));
+            all.extend([&*approve.approvers, &*approve.escalate_to]);
         }
         all.extend(step.gates.iter().flat_map(inline));
     }
@@ -44,16 +56,16 @@ fn of_plan(plan: &Plan) -> Vec<&Spanned<String>> {
     all
 }
 
-fn inline(gate: &GateRef) -> Vec<&Spanned<String>> {
+fn inline(gate: &GateRef) -> Vec<&[Spanned<String>]> {
     match gate {
         GateRef::Inline(gate) => of_gate(gate),
         GateRef::Named(_) => Vec::new(),
     }
 }
 
-fn of_gate(gate: &Gate) -> Vec<&Spanned<String>> {
+fn of_gate(gate: &Gate) -> Vec<&[Spanned<String>]> {
     let needs = gate.approval.iter();
     needs
-        .flat_map(|needs| needs.approvers.iter().chain(&needs.escalate_to))
+        .flat_map(|needs| [&*needs.approvers, &*needs.escalate_to])
         .collect()
 }

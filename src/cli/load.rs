@@ -140,18 +140,18 @@ pub fn snapshot(ui: &Ui, reader: &Reader, run: &RunId) -> Result<Ready, Failure>
 pub fn checked(files: &dyn Files, path: &str, gates: &[GateId]) -> Loaded {
     let mut loaded = spec::load_with(files, path, gates);
     crate::check::check(&mut loaded);
-    if let Some(names) = listed(files) {
-        crate::check::people(&mut loaded, &names);
+    if let Some((names, required)) = listed(files) {
+        crate::check::people(&mut loaded, &names, required);
     }
     loaded
 }
 
-/// The names of all who may approve, where others than the owner must.
-fn listed(files: &dyn Files) -> Option<Vec<String>> {
+/// The names of all who may approve, where others than the owner must, and how many must.
+fn listed(files: &dyn Files) -> Option<(Vec<String>, u32)> {
     let (file, _) = read_approvers(files, APPROVERS)?;
     let approvers = Approvers::from(file?);
     let names = approvers.keys.into_iter().map(|one| one.name);
-    (approvers.policy == Policy::Reviewed).then(|| names.collect())
+    (approvers.policy == Policy::Reviewed).then(|| (names.collect(), approvers.required))
 }
 
 /// What is wrong, file by file, with paths as seen from the current folder.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::approval::{self, Decided, Quorum, Scope, Subject, Token};
 use crate::digest::Digest;
-use crate::machine::{Artifact, Ask, Decision, Given, Happening};
+use crate::machine::{Artifact, Ask, Decision, Given, Happening, Timer};
 use crate::model::Object;
 use crate::store::StoreError;
 
@@ -24,6 +24,14 @@ pub(super) async fn look(run: Arc<Ongoing>, ask: Box<Ask>) -> Report {
         Ok(answer) => Ok(answer?),
         Err(_) => Ok(None),
     }
+}
+
+/// Looks once more, when the time to answer is over: what was answered before counts.
+pub(super) async fn last_look(run: Arc<Ongoing>, ask: Box<Ask>) -> Report {
+    let number = ask.number;
+    let found = look(run, ask).await?;
+    let timer = Timer::Ask { number };
+    Ok(found.or(Some(Happening::Woke { timer })))
 }
 
 /// What people decided about a question; `None`: not enough have answered.
@@ -62,6 +70,7 @@ fn given(run: &Ongoing, ask: &Ask) -> Result<Option<Given>, StoreError> {
     let quorum = Quorum {
         approvers: &session.approvers,
         required: ask.required,
+        until: ask.expires,
         names: &ask.approvers,
     };
     let (decided, _) = approval::decide(&tokens, &subject, &quorum);

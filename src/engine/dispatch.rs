@@ -183,9 +183,10 @@ impl Dispatcher {
     /// Leaves, if no run of the session has anything to do but to wait for people.
     fn park(&self) -> Result<(), EngineError> {
         let session = &self.run.session;
+        let now = session.clock.now();
         let busy = self.units.len() > self.nested.len() || !self.undurable.is_empty();
         let waits = !self.asks.is_empty() || !self.nested.is_empty();
-        let idle = !busy && waits && self.end.is_none() && self.timers.are_patient();
+        let idle = !busy && waits && self.end.is_none() && self.timers.are_patient(now);
         let questions = || {
             let asks = self.asks.values().map(|(ask, _)| Question {
                 run: self.run.this.clone(),
@@ -282,7 +283,14 @@ impl Dispatcher {
     fn ring(&mut self) {
         let wall = self.run.session.clock.now();
         while let Some((at, timer)) = self.timers.pop(wall) {
-            self.happen(at, Happening::Woke { timer });
+            let asked = match &timer {
+                Timer::Ask { number } => self.asks.get(number).map(|(ask, _)| ask.clone()),
+                _ => None,
+            };
+            match asked {
+                Some(ask) => self.look_last(ask),
+                None => self.happen(at, Happening::Woke { timer }),
+            }
         }
     }
 

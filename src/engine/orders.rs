@@ -56,6 +56,12 @@ impl Dispatcher {
         self.asks.insert(ask.number, (ask, looks));
     }
 
+    /// Looks whether people have answered in time, which is over.
+    pub(super) fn look_last(&mut self, ask: Box<Ask>) {
+        let run = Arc::clone(&self.run);
+        self.units.spawn(asking::last_look(run, ask));
+    }
+
     /// Looks once more whether people have answered.
     pub(super) fn look_again(&mut self) {
         let open = self.asks.values().filter(|(_, looks)| looks.is_finished());

@@ -66,11 +66,13 @@ impl Timers {
         first.into_iter().chain(instant).min()
     }
 
-    /// Whether none of them lets work begin: all are limits on how long something may wait.
-    pub(super) fn are_patient(&self) -> bool {
+    /// Whether none of them is due, and none lets work begin: all are limits on how long something
+    /// may wait.
+    pub(super) fn are_patient(&self, wall: Moment) -> bool {
         let patient =
             |timer: &Timer| matches!(timer, Timer::Ask { .. } | Timer::Run | Timer::Queue(_));
-        self.instants.is_empty() && self.whiles.values().all(|(_, timer)| patient(timer))
+        let due = self.next(wall).is_some_and(|wait| wait.is_zero());
+        !due && self.instants.is_empty() && self.whiles.values().all(|(_, timer)| patient(timer))
     }
 
     /// A timer that went off, and its instant.

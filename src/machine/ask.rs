@@ -2,6 +2,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{By, GatePoint, Place};
 use crate::digest::Digest;
+use crate::gate::GateResult;
 use crate::model::Object;
 use crate::name::{GateId, Name};
 use crate::time::Moment;
@@ -22,6 +23,9 @@ pub struct Ask {
     /// The gates that ask for it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub gates: Vec<GateId>,
+    /// The gates whose people are asked next, because they are others.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub then: Vec<GateResult>,
     /// What is asked.
     pub message: String,
     /// The values that are shown with it, and that the approval is of.

@@ -10,6 +10,7 @@ use super::{
 };
 use crate::gate::GateResult;
 use crate::model::{Approve, Class, Needs, Object};
+use crate::name::GateId;
 
 /// A request for a decision about a block.
 pub(super) struct Plea {
@@ -40,27 +41,30 @@ impl Machine {
         self.put(Ask { show, ..ask });
     }
 
-    /// Asks people to agree to what gates want them to.
+    /// Asks people to agree to what gates want them to: those of one gate after the other, where
+    /// gates do not ask the same people, so that each gets what it demands.
     pub(super) fn ask_for(
         &mut self,
         spot: Option<Spot>,
         point: GatePoint,
-        gates: &[GateResult],
+        gates: Vec<GateResult>,
         rewritten: Object,
     ) {
-        let told = gates.iter().map(|result| match result.reason.as_str() {
+        let Some(first) = gates.first() else { return };
+        let needs = self.needs_of(spot, point, &first.gate);
+        let same = |result: &GateResult| self.needs_of(spot, point, &result.gate) == needs;
+        let (now, then): (Vec<GateResult>, Vec<GateResult>) = gates.into_iter().partition(same);
+        let told = now.iter().map(|result| match result.reason.as_str() {
             "" => format!("gate `{}` asks for approval", result.gate),
             reason => format!("gate `{}` asks for approval: {reason}", result.gate),
         });
         let message = told.collect::<Vec<_>>().join("; ");
-        let ids = gates.iter().map(|result| &result.gate);
-        let needs = self.strictest(spot, point, ids);
         let ask = self.request(spot, message, &needs);
-        let gates = gates.iter().map(|result| result.gate.clone()).collect();
         let show = self.shown(spot, point);
         self.put(Ask {
             point: Some(point),
-            gates,
+            gates: now.into_iter().map(|result| result.gate).collect(),
+            then,
             show,
             rewritten,
             ..ask
@@ -70,7 +74,8 @@ impl Machine {
     /// Asks people what is to become of a block.
     pub(super) fn ask_people(&mut self, spot: Option<Spot>, point: GatePoint, plea: Plea) {
         let gate = plea.block.as_ref().map(|block| block.gate.clone());
-        let needs = self.strictest(spot, point, gate.iter());
+        let needs = gate.as_ref().map(|gate| self.needs_of(spot, point, gate));
+        let needs = needs.unwrap_or_default();
         let ask = self.request(spot, plea.message, &needs);
         let show = self.shown(spot, point);
         self.put(Ask {
@@ -89,33 +94,11 @@ impl Machine {
         });
     }
 
-    /// Who must agree where several gates ask: all that any of them demands.
-    fn strictest<'g>(
-        &self,
-        spot: Option<Spot>,
-        point: GatePoint,
-        ids: impl Iterator<Item = &'g crate::name::GateId>,
-    ) -> Needs {
-        let mut all = Needs::default();
-        for id in ids {
-            let gates = super::gates::gates_at(&self.plan, spot.map(Spot::ix), point);
-            let Some(gate) = gates.filter(|gate| gate.id == *id).last() else {
-                continue;
-            };
-            let needs = &gate.approval;
-            all.required = all.required.max(needs.required);
-            if all.approvers.is_empty() {
-                all.approvers.clone_from(&needs.approvers);
-            } else if !needs.approvers.is_empty() {
-                all.approvers.retain(|name| needs.approvers.contains(name));
-            }
-            all.timeout = match (all.timeout, needs.timeout) {
-                (Some(one), Some(other)) => Some(one.min(other)),
-                (one, other) => one.or(other),
-            };
-            all.escalate_to.extend(needs.escalate_to.iter().cloned());
-        }
-        all
+    /// Who must agree where a gate asks for that.
+    fn needs_of(&self, spot: Option<Spot>, point: GatePoint, id: &GateId) -> Needs {
+        let mut gates = super::gates::gates_at(&self.plan, spot.map(Spot::ix), point);
+        let gate = gates.find(|gate| gate.id == *id);
+        gate.map(|gate| gate.approval.clone()).unwrap_or_default()
     }
 
     /// What is shown with a question about a place or the run.
@@ -150,6 +133,7 @@ impl Machine {
             place: spot.map(|spot| state::place(plan, spot)),
             point: None,
             gates: Vec::new(),
+            then: Vec::new(),
             message: super::finish::cut(message),
             show: Object::new(),
             rewritten: Object::new(),
@@ -231,7 +215,8 @@ impl Machine {
     fn approved(&mut self, asked: Asked) {
         let Asked { ask, spot } = asked;
         match (ask.point, spot) {
-            (Some(point), spot) => self.pass(spot, point, ask.rewritten),
+            (Some(point), spot) if ask.then.is_empty() => self.pass(spot, point, ask.rewritten),
+            (Some(point), spot) => self.ask_for(spot, point, ask.then, ask.rewritten),
             (None, Some(spot)) => self.decide(spot, Exit::Done, ask.show),
             (None, None) => {}
         }

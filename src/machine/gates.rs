@@ -176,7 +176,7 @@ impl Machine {
         }
         match ruling {
             Ruling::Continue => self.pass(spot, point, rewritten),
-            Ruling::Ask { .. } => self.ask_for(spot, point, &asking, rewritten),
+            Ruling::Ask { .. } => self.ask_for(spot, point, asking, rewritten),
             Ruling::Block { gate, reason } => self.block(spot, point, Block::new(gate, reason)),
         }
     }
@@ -287,7 +287,20 @@ impl Machine {
                 };
                 Some(why.into())
             }
-            GatePoint::Publish => None,
+            GatePoint::Publish => {
+                let response = rewritten.get("response")?;
+                let Some(outputs) = response.as_object() else {
+                    return Some("it rewrote the outputs to something else".into());
+                };
+                let bad = self.plan.parts().outputs.iter().find_map(|output| {
+                    let name = output.name.as_str();
+                    match outputs.get(name) {
+                        None => Some(format!("`{name}` is gone")),
+                        Some(value) => output.schema.mistake(value),
+                    }
+                })?;
+                Some(format!("it rewrote the outputs: {bad}"))
+            }
         }
     }
 

@@ -35,6 +35,9 @@ impl State {
             if let (GatePoint::Start, Some(params)) = (point, object(new, "message")) {
                 self.params = params;
             }
+            if let (GatePoint::Publish, Some(outputs)) = (point, object(new, "response")) {
+                self.published = Some(outputs);
+            }
             self.gate_tries = 0;
             return;
         };

@@ -8,6 +8,7 @@ impl Machine {
     /// Ends the run.
     pub(super) fn end_run(&mut self) {
         let (outputs, broken) = self.plan_outputs();
+        let outputs = self.state.published.clone().unwrap_or(outputs);
         let (outcome, why) = self.verdict(broken);
         let failed = self
             .state

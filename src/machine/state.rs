@@ -86,6 +86,8 @@ pub struct State {
     pub(super) gate_tries: u32,
     /// Why a gate keeps the run from going on.
     pub(super) blocked: Option<String>,
+    /// The outputs of the run, if gates rewrote them.
+    pub(super) published: Option<Object>,
     pub(super) tally: Tally,
     pub(super) outcome: Option<Outcome>,
 }
@@ -243,6 +245,7 @@ impl State {
             asked: 0,
             gate_tries: 0,
             blocked: None,
+            published: None,
             tally: Tally::default(),
             outcome: None,
         }

@@ -6,19 +6,19 @@ use super::consent::visible;
 use super::units::moment;
 use super::{BOLD, DIM, WARN, paint};
 use crate::gate::Action;
-use crate::machine::{Ask, Event, Fact};
+use crate::machine::{Artifact, Ask, Event, Fact};
 use crate::store::RunRow;
 
 /// What somebody is asked, with all that the answer is about. Characters that are not seen are
 /// shown by their numbers.
-pub fn shown(ask: &Ask, row: &RunRow, events: &[(u64, Event)]) -> String {
-    let place = ask.place.as_ref();
-    let name = place.map_or_else(|| "the run".to_owned(), |place| format!("`{place}`"));
+pub fn shown(ask: &Ask, row: &RunRow, (events, files): (&[(u64, Event)], &[Artifact])) -> String {
+    let name = match &ask.place {
+        Some(place) => format!("`{place}` of run {}", row.id.short()),
+        None => format!("run {}", row.id.short()),
+    };
     let mut text = format!(
-        "{} {} of run {}, plan {} ({})\n  {}\n",
+        "{} {name}, plan {} ({})\n  {}\n",
         paint(BOLD, "asked by"),
-        name,
-        row.id.short(),
         row.plan,
         row.path,
         visible(&ask.message),
@@ -51,6 +51,14 @@ pub fn shown(ask: &Ask, row: &RunRow, events: &[(u64, Event)]) -> String {
         let reason = visible(&result.reason);
         let word = result.action.as_str();
         let _ = writeln!(text, "  gate {}: {word} {reason}", result.gate);
+    }
+    for file in files {
+        let (path, digest) = (visible(&file.path), file.digest.short());
+        let _ = writeln!(
+            text,
+            "  {} {path} · {digest}",
+            paint(DIM, "as it was checked:")
+        );
     }
     let who = match (ask.required, ask.approvers.as_slice()) {
         (None, []) => "as many as the policy demands".to_owned(),

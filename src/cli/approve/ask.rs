@@ -6,8 +6,8 @@ use super::agree::agreed;
 use super::questions::{Posed, late, open, posed};
 use super::{Rules, owner};
 use crate::approval::{
-    self, Decided, Nonce, PlanRef, Quorum, Scope, Statement, Subject, Token, VERSION, Verdict,
-    decide, plan_digest, proposal,
+    self, Decided, Nonce, PlanRef, Quorum, Refusal, Scope, Statement, Subject, Token, VERSION,
+    Verdict, decide, plan_digest, proposal,
 };
 use crate::bus::Act;
 use crate::cli::keys::PassphraseArgs;
@@ -64,6 +64,11 @@ pub fn answer(
         ui.print(&format!("{}\n", late(&posed, given, wanted)?))?;
         return Ok(Exit::Ok);
     }
+    if posed.ask.expires <= ui.env.now() {
+        let refusal = Refusal::Late(posed.ask.expires);
+        let failure = Failure::new(Exit::Approval, refusal.to_string());
+        return Err(failure.hint(format!("{}: wf resume {}", refusal.remedy(), run.short())));
+    }
     let case = case(&reader, run, posed)?;
     let fresh = stale(&workspace.root, &case.evidence, &Memo::default(), true);
     if let Some(path) = fresh.filter(|_| verdict == Verdict::Approved) {
@@ -74,7 +79,8 @@ pub fn answer(
             "put it back, or make it anew: wf cancel {short}, then wf retry {short} --from STEP"
         )));
     }
-    ui.say(&questions::shown(&case.posed.ask, &case.row, &case.events));
+    let known = (case.events.as_slice(), case.evidence.as_slice());
+    ui.say(&questions::shown(&case.posed.ask, &case.row, known));
     let question = match verdict {
         Verdict::Approved => "do you approve that?",
         Verdict::Denied => "do you deny that?",
@@ -193,6 +199,7 @@ fn counts(
     let quorum = Quorum {
         approvers: &rules.approvers,
         required: case.posed.ask.required,
+        until: case.posed.ask.expires,
         names: &case.posed.ask.approvers,
     };
     let (_, refused) = decide(std::slice::from_ref(token), &subject, &quorum);

@@ -9,7 +9,7 @@ const PLAN: &str = "---\nkind: plan\nid: release\npolicy: {max_parallel: 1}\nste
     \x20 - {id: ship, depends_on: [ok], run: echo shipped >> shipped.txt}\n---\n";
 
 /// A workspace in which ada, bob and eve may approve; eve starts the runs, which ada approved.
-fn office(needs: &str) -> Office {
+pub fn office(needs: &str) -> Office {
     let all = ["ada", "bob", "eve"];
     let office = Office::new(1, &all, &all);
     let plan = PLAN.replace("NEEDS", needs).replace(", }", "}");
@@ -20,22 +20,22 @@ fn office(needs: &str) -> Office {
 }
 
 /// Begins a run that comes to wait; its id.
-fn waiting(office: &Office) -> String {
+pub fn waiting(office: &Office) -> String {
     office.by("eve", &["run", "plan.md"]).exits(5);
     last(office)
 }
 
-fn last(office: &Office) -> String {
+pub fn last(office: &Office) -> String {
     let database = office.place.database();
     let sql = "SELECT id FROM runs WHERE parent IS NULL ORDER BY key DESC LIMIT 1";
     database.query_row(sql, [], |row| row.get(0)).unwrap()
 }
 
-fn goes_on(office: &Office, run: &str) -> Did {
+pub fn goes_on(office: &Office, run: &str) -> Did {
     office.by("eve", &["resume", run])
 }
 
-fn shipped(office: &Office) -> usize {
+pub fn shipped(office: &Office) -> usize {
     office.place.read("shipped.txt").lines().count()
 }
 

@@ -64,6 +64,7 @@ pub fn answer(
         ui.print(&format!("{}\n", late(&posed, given, wanted)?))?;
         return Ok(Exit::Ok);
     }
+    in_time(ui, run, &posed)?;
     let case = case(&reader, run, posed)?;
     let fresh = stale(&workspace.root, &case.evidence, &Memo::default(), true);
     if let Some(path) = fresh.filter(|_| verdict == Verdict::Approved) {
@@ -77,6 +78,7 @@ pub fn answer(
         Verdict::Denied => "do you deny that?",
     };
     agreed(ui, args.yes, question)?;
+    in_time(ui, run, &case.posed)?;
     let mut rules = Rules::of(ui, &workspace)?;
     let signer = owner::signer(ui, &mut rules, (args.key.as_deref(), &args.secret))?;
     let token = Token::sign(statement(ui, &case, verdict, args, &rules)?, &signer);
@@ -86,6 +88,21 @@ pub fn answer(
     record(ui, &case, verdict, (&token, key))?;
     ui.print(&told(&case, verdict, &decided))?;
     Ok(Exit::Ok)
+}
+
+/// Refuses an answer that nobody would hear any more: whoever gives it would think it counts.
+fn in_time(ui: &Ui, top: &RunId, posed: &Posed) -> Result<(), Failure> {
+    let until = posed.ask.expires;
+    if ui.env.now() < until {
+        return Ok(());
+    }
+    let (name, short) = (posed.name(), posed.run.short());
+    let message = format!("the time to answer `{name}` of run {short} ended on {until}");
+    let failure = Failure::new(Exit::Approval, message);
+    Err(failure.hint(format!(
+        "wf resume {} goes on without an answer: others are asked, or it fails",
+        top.short()
+    )))
 }
 
 fn case(reader: &Reader, top: &RunId, posed: Posed) -> Result<Case, Failure> {

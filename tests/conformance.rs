@@ -55,7 +55,7 @@ fn begun_on(office: &Office, at: &str) -> String {
     office.at(at, "ada", &approve).exits(0);
     let run = ["run", "plan.md", "--approval", "a.json"];
     office.at(at, "eve", &run).exits(5);
-    last(office)
+    last(&office.place)
 }
 
 #[test]
@@ -205,6 +205,39 @@ fn no_step_is_told_of_a_key() {
     for word in ["WF_KEYS", &keys, "PRIVATE KEY"] {
         assert!(!seen.contains(word), "{seen}");
     }
+}
+
+#[test]
+fn a_retry_asks_anew_for_what_runs_again_behind_a_decision() {
+    let place = Sandbox::new();
+    let yes = |code: i32| {
+        let run = last(&place);
+        place.wf(&["approve", &run, "--yes"]).exits(0);
+        place.wf(&["resume", &run]).exits(code);
+    };
+    place.file(
+        "plan.md",
+        "---\nkind: plan\nid: p\nsteps:\n\
+         \x20 - {id: build, run: echo made > out.txt, artifacts: [out.txt]}\n\
+         \x20 - {id: ok, depends_on: [build], approve: {message: 'Ship it?'}}\n\
+         \x20 - {id: done, depends_on: [ok], run: echo done >> done.txt}\n\
+         \x20 - {id: ship, depends_on: [ok], run: '[ -e go ] && cat out.txt >> on'}\n---\n",
+    );
+    place.wf(&["run", "plan.md"]).exits(5);
+    yes(1);
+    place.file("go", "").file("out.txt", "other\n");
+    let first = last(&place);
+    for only in [&[][..], &["--only", "ship"]] {
+        place.wf(&[&["retry", &first], only].concat()).exits(5);
+        assert_eq!(place.read("on"), "");
+        place.wf(&["cancel", "--last"]);
+    }
+    place.wf(&["retry", &first]).exits(5);
+    yes(0);
+    assert_eq!(place.read("on"), "other\n");
+    assert_eq!(place.read("done.txt"), "done\n", "what succeeded is kept");
+    // What is over stays over: nothing runs, and nobody is asked.
+    place.wf(&["retry", "--last"]).exits(0);
 }
 
 /// A plan whose step fails each time, and waits in its second attempt until it is let go.

@@ -185,7 +185,10 @@ impl Dispatcher {
         let session = &self.run.session;
         let busy = self.units.len() > self.nested.len() || !self.undurable.is_empty();
         let waits = !self.asks.is_empty() || !self.nested.is_empty();
-        let idle = !busy && waits && self.end.is_none() && self.timers.are_patient();
+        // A limit that is over is something to do, whoever else was heard first.
+        let rings = self.timers.next(session.clock.now()) == Some(Duration::ZERO);
+        let patient = self.timers.are_patient() && !rings;
+        let idle = !busy && waits && self.end.is_none() && patient;
         let questions = || {
             let asks = self.asks.values().map(|(ask, _)| Question {
                 run: self.run.this.clone(),

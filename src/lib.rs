@@ -14,10 +14,13 @@
 //!        Input ───────────────▶ machine::Machine ────▶ Event ──▶ store (SQLite, hash-chained)
 //!          ▲                         │                               │
 //!          │                       Effect, once its events           ├──▶ report, cli
-//!          │                         ▼     are durable               └──▶ replay after a crash
-//!          └── exec (processes, requests), verify (checks), timers, locks, cache
-//!                │
-//!                └─ keeper: the process that owns the processes, and outlives the engine
+//!          │                         ▼     are durable               ├──▶ replay after a crash
+//!          │                         │                               └──▶ bus ──▶ audit (a log of its own)
+//!          ├── exec (processes, requests), verify (checks), timers, locks, cache
+//!          ├── gate: rules at four points, asked before anything goes on
+//!          └── approval: signed answers of people; a run that only waits for them has no process
+//!
+//! keeper: the process that owns the processes of `exec`, and outlives the engine
 //! ```
 //!
 //! One direction: a module names only modules above it in this table, and `tests/layers.rs`
@@ -43,6 +46,9 @@
 //! check, or a step that asks for it; a *guard* is one thing that it enforces. *Fixed*: what a check
 //! relies on, as it was when the run began. *Evidence*: what was checked; it is *stale* once that
 //! has changed. *Correction*: what an attempt is told about the one before.
+//! *Gate*: a rule at a *trigger* that continues, blocks or asks; *escalation*: what a block leads to.
+//! *Ask*: a recorded question to people; an *approval* is a signed yes, of a plan or to an ask.
+//! *Initiator*: who began a run. A run that only waits for people is *parked*.
 //! *Taint*: how far a value is trusted, by where it comes from.
 //!
 //! Start reading at [`machine`].

@@ -318,3 +318,16 @@ fn a_run_goes_on_only_if_its_approval_still_is_one() {
         office.by("carl", &["cancel", "--last"]).exits(0);
     }
 }
+
+#[test]
+fn two_runs_at_once_use_an_approval_once() {
+    let office = approved(office(1));
+    let start = || office.command("carl", &["run", "plan.md"]).spawn().unwrap();
+    let runs: Vec<_> = (0..4).map(|_| start()).collect();
+    let codes = runs
+        .into_iter()
+        .map(|run| run.wait_with_output().unwrap().status.code());
+    let mut codes: Vec<_> = codes.collect();
+    codes.sort();
+    assert_eq!(codes, [Some(0), Some(4), Some(4), Some(4)]);
+}

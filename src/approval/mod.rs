@@ -2,7 +2,7 @@
 //!
 //! A [`Statement`] names the plan and every file that it executes by digest, the parameters, how
 //! long and how often it holds. It is signed by one approver or more as a [`Token`]: a DSSE
-//! envelope around canonical JSON. [`check`] tells whether a token allows a [`Subject`], which is
+//! envelope around canonical JSON. [`check`](check()) tells whether a token allows a [`Subject`], which is
 //! what is about to be done; [`verify`] does so, too, and says what is to be recorded, so that the
 //! same approval is not used twice. Either answers with a [`Refusal`] that says why not. Silas
 //! 5.8, 5.11, INV-01, INV-02.

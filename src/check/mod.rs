@@ -4,7 +4,7 @@
 //! its diagnostics. Each rule is one function in a file of its own, and sees the whole scene:
 //! the plan, its steps by name, the graph, and everything that any expression reads.
 //!
-//! When a file and all that it uses are without mistakes, [`taint`] follows their values.
+//! When a file and all that it uses are without mistakes, `taint` follows their values.
 //!
 //! **Invariant:** a rule never stops another; all mistakes are told at once. **Invariant:** what
 //! is said to be missing is missing: where other mistakes of a file could have hidden a
@@ -14,6 +14,7 @@
 mod escalations;
 mod gate_file;
 mod notes;
+mod people;
 mod reads;
 mod rules;
 mod run;
@@ -26,4 +27,5 @@ use notes::Notes;
 use reads::{Read, Site};
 use scene::Scene;
 
+pub use people::people;
 pub use run::check;

@@ -137,8 +137,8 @@ pub fn finish(
     telling: &Telling,
 ) -> Result<Exit, Failure> {
     let finished = match finished {
-        Err(EngineError::Parked(questions)) => {
-            waiting(ui, &questions);
+        Err(EngineError::Parked { run, questions }) => {
+            waiting(ui, &run, &questions);
             return Ok(Exit::Waiting);
         }
         other => other?,
@@ -161,18 +161,25 @@ pub fn finish(
 }
 
 /// Says what a run waits for, and what to do about it.
-fn waiting(ui: &Ui, questions: &[Question]) {
-    let hint = paint(NAME, "hint:");
+fn waiting(ui: &Ui, top: &RunId, questions: &[Question]) {
+    let (hint, short) = (paint(NAME, "hint:"), top.short());
     for Question { run, ask } in questions {
-        let short = run.id.short();
-        let time = ask.expires.since(ask.since);
-        let time = crate::time::format_duration(time);
+        let time = crate::time::format_duration(ask.expires.since(ask.since));
+        let place = ask.place.as_ref().map(ToString::to_string);
+        let path: Vec<String> = run.path.iter().cloned().chain(place).collect();
+        let name = match path.as_slice() {
+            [] => format!("run {short}"),
+            path => format!("`{}` of run {short}", path.join("/")),
+        };
+        let message = &ask.message;
         ui.say(&format!(
-            "run {short} waits for an approval, at most {time}: {}\n\
-             {hint} wf approve {short}, or wf deny {short} --reason WHY; then wf resume {short}\n",
-            ask.message
+            "{name} waits for an approval, at most {time}: {message}\n"
         ));
     }
+    let step = if questions.len() > 1 { " STEP" } else { "" };
+    ui.say(&format!(
+        "{hint} wf approve {short}{step}, or wf deny {short}{step} --reason WHY; then wf resume {short}\n"
+    ));
 }
 
 /// Forgets the runs that the configuration keeps no longer. A run went as it went, even if this

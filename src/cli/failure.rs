@@ -75,6 +75,8 @@ impl From<StoreError> for Failure {
             | StoreError::UnknownRun(_)
             | StoreError::Exists(_)
             | StoreError::NotABackup { .. } => Exit::Usage,
+            // Another run was faster.
+            StoreError::UsedUp { .. } => Exit::Approval,
             _ => Exit::State,
         };
         let failure = Self::new(exit, error.to_string()).hint(error.remedy());
@@ -115,7 +117,7 @@ impl From<EngineError> for Failure {
             EngineError::Stuck => Self::new(Exit::Bug, error.to_string()).hint(REPORT),
             EngineError::Logic(_) => Self::new(Exit::State, error.to_string())
                 .hint("resume it with the wf that began it, or begin it again with wf retry"),
-            EngineError::Parked(_) => Self::new(Exit::Waiting, error.to_string()),
+            EngineError::Parked { .. } => Self::new(Exit::Waiting, error.to_string()),
             EngineError::Told => Self::new(Exit::Interrupted, error.to_string()),
             EngineError::System { .. } => Self::new(Exit::State, error.to_string()),
             EngineError::Lost(_) => Self::new(Exit::State, error.to_string())

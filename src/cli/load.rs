@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::workspace::{APPROVERS, CONFIG};
 use super::{Exit, Failure, Ui, Workspace, normal, relative};
+use crate::approval::{Approvers, Policy};
 use crate::config::{self, ApproversFile, Config};
 use crate::diag::{Code, Diagnostic, Severity};
 use crate::model::Plan;
@@ -139,7 +140,18 @@ pub fn snapshot(ui: &Ui, reader: &Reader, run: &RunId) -> Result<Ready, Failure>
 pub fn checked(files: &dyn Files, path: &str, gates: &[GateId]) -> Loaded {
     let mut loaded = spec::load_with(files, path, gates);
     crate::check::check(&mut loaded);
+    if let Some(names) = listed(files) {
+        crate::check::people(&mut loaded, &names);
+    }
     loaded
+}
+
+/// The names of all who may approve, where others than the owner must.
+fn listed(files: &dyn Files) -> Option<Vec<String>> {
+    let (file, _) = read_approvers(files, APPROVERS)?;
+    let approvers = Approvers::from(file?);
+    let names = approvers.keys.into_iter().map(|one| one.name);
+    (approvers.policy == Policy::Reviewed).then(|| names.collect())
 }
 
 /// What is wrong, file by file, with paths as seen from the current folder.

@@ -76,6 +76,7 @@ codes! {
     GateMisnamed "gate/wrong-name" Error "A gate's id is not the name of its file."
     GateMisplaced "gate/wrong-place" Error "A gate of a step has a trigger of the whole run."
     UnknownEscalation "gate/unknown-escalation" Error "An escalation is referred to that does not exist."
+    UnknownApprover "approval/unknown-approver" Error "Somebody is to be asked who may approve nothing."
     EscalationElsewhere "gate/escalation-elsewhere" Warning "A gate's file relies on an escalation that only a plan can have."
     EscalationCycle "gate/escalation-cycle" Error "Escalations fall back on each other in a circle."
     UnusedEscalation "gate/unused-escalation" Error "An escalation is declared and nothing leads to it."

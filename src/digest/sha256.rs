@@ -62,7 +62,7 @@ impl fmt::Display for Digest {
 
 /// A text is not a digest.
 #[derive(Debug, thiserror::Error)]
-#[error("a digest is 64 hexadecimal digits")]
+#[error("a digest is 64 lower-case hexadecimal digits")]
 pub struct NotADigest;
 
 impl FromStr for Digest {
@@ -70,7 +70,9 @@ impl FromStr for Digest {
 
     fn from_str(text: &str) -> Result<Self, NotADigest> {
         let mut bytes = [0; 32];
-        if text.len() != 64 || !text.is_ascii() {
+        // Of a digest there is one form only: what is changed to another is not what was written.
+        let digit = |byte: u8| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte);
+        if text.len() != 64 || !text.bytes().all(digit) {
             return Err(NotADigest);
         }
         for (at, byte) in bytes.iter_mut().enumerate() {

@@ -170,7 +170,7 @@ fn concluded(
         Ok(_) => session.hands.settle(),
         // Whoever took the run over goes on with what is under way. What waits for people leaves
         // nothing under way but services.
-        Err(EngineError::Store(StoreError::Fenced { .. }) | EngineError::Parked(_)) => {}
+        Err(EngineError::Store(StoreError::Fenced { .. }) | EngineError::Parked { .. }) => {}
         Err(_) => session.hands.kill(),
     }
     finished

@@ -200,7 +200,8 @@ impl Dispatcher {
         let outermost = self.run.this.path.is_empty();
         match session.parking.questions() {
             Some(questions) if outermost && !session.stays && !questions.is_empty() => {
-                Err(EngineError::Parked(questions))
+                let run = self.run.this.id.clone();
+                Err(EngineError::Parked { run, questions })
             }
             _ => Ok(()),
         }

@@ -142,7 +142,12 @@ pub enum EngineError {
     Lost(#[from] crate::exec::keeper::Lost),
     /// It has nothing to do but to wait for people.
     #[error("the run waits for an approval")]
-    Parked(Vec<Question>),
+    Parked {
+        /// The run.
+        run: RunId,
+        /// What they are asked, by it and by those nested in it.
+        questions: Vec<Question>,
+    },
     /// Somebody asked for the end.
     #[error("told to end")]
     Told,

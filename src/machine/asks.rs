@@ -203,7 +203,13 @@ impl Machine {
     }
 
     fn tell_answer(&mut self, number: u32, given: Given) {
-        self.emit(Fact::ApprovalAnswered { number, given });
+        let asked = self.state.asks.get(&number);
+        let place = asked.and_then(|asked| asked.ask.place.clone());
+        self.emit(Fact::ApprovalAnswered {
+            number,
+            place,
+            given,
+        });
         self.turn.effects.push(Effect::Dismiss { number });
     }
 

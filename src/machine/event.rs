@@ -187,6 +187,9 @@ pub enum Fact {
     ApprovalAnswered {
         /// The number of what was asked, in its run.
         number: u32,
+        /// The place that waited for it; absent: the run did.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        place: Option<Place>,
         /// What was decided.
         #[serde(flatten)]
         given: Given,

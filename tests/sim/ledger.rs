@@ -232,7 +232,7 @@ impl Ledger {
                 self.asks.insert(ask.number, ask.place.clone());
                 self.expires.insert(ask.number, ask.expires);
             }
-            Fact::ApprovalAnswered { number, given } => {
+            Fact::ApprovalAnswered { number, given, .. } => {
                 let place = self.asks.remove(number).flatten();
                 let yes = given.decision == Decision::Approved;
                 self.agreed.extend(place.filter(|_| yes));

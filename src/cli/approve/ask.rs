@@ -70,7 +70,10 @@ pub fn answer(
     if let Some(path) = fresh.filter(|_| verdict == Verdict::Approved) {
         let message = format!("{path} is not what it was when it was checked");
         let failure = Failure::new(Exit::Approval, message);
-        return Err(failure.hint("let the step that made it run again: wf retry RUN --from STEP"));
+        let short = run.short();
+        return Err(failure.hint(format!(
+            "put it back, or make it anew: wf cancel {short}, then wf retry {short} --from STEP"
+        )));
     }
     ui.say(&questions::shown(&case.posed.ask, &case.row, &case.events));
     let question = match verdict {

@@ -1,6 +1,6 @@
 //! Approvals of plans: made by `wf approve`, asked for before a run begins.
 //!
-//! [`Rules`] says who may approve in a workspace, [`pins`] what exactly is approved, [`enter`]
+//! [`Rules`] says who may approve in a workspace, [`pins`](pins()) what exactly is approved, [`enter`]
 //! whether a run may begin, and [`go_on`] whether one that began may go on.
 //!
 //! **Invariant:** what is refused here has started nothing and has recorded nothing.

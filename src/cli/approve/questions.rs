@@ -8,6 +8,8 @@ use crate::store::{Reader, StoreError};
 pub struct Posed {
     /// The run that asks: the one that was named, or one nested in it.
     pub run: RunId,
+    /// The places above it, if it is nested.
+    pub path: Vec<String>,
     /// What is asked.
     pub ask: Ask,
     /// What became of it; `None`: it is open.
@@ -16,24 +18,31 @@ pub struct Posed {
 
 /// Every question of a run and of those nested in it, in order.
 pub fn posed(reader: &Reader, run: &RunId) -> Result<Vec<Posed>, StoreError> {
+    below(reader, run, &[])
+}
+
+fn below(reader: &Reader, run: &RunId, path: &[String]) -> Result<Vec<Posed>, StoreError> {
     let events = reader.events(run, 0)?;
-    let mut found = of(run, events.iter().map(|(_, event)| event));
-    for (child, _) in reader.children(run)? {
-        found.extend(posed(reader, &child)?);
+    let mut found = of((run, path), events.iter().map(|(_, event)| event));
+    for (child, attempt) in reader.children(run)? {
+        let place = attempt.split('#').next().unwrap_or(&attempt).to_owned();
+        let path: Vec<String> = path.iter().cloned().chain([place]).collect();
+        found.extend(below(reader, &child, &path)?);
     }
     Ok(found)
 }
 
-fn of<'a>(run: &RunId, events: impl Iterator<Item = &'a Event>) -> Vec<Posed> {
+fn of<'a>((run, path): (&RunId, &[String]), events: impl Iterator<Item = &'a Event>) -> Vec<Posed> {
     let mut found: Vec<Posed> = Vec::new();
     for event in events {
         match &event.fact {
             Fact::ApprovalAsked(ask) => found.push(Posed {
                 run: run.clone(),
+                path: path.to_vec(),
                 ask: (**ask).clone(),
                 given: None,
             }),
-            Fact::ApprovalAnswered { number, given } => {
+            Fact::ApprovalAnswered { number, given, .. } => {
                 if let Some(posed) = found.iter_mut().find(|posed| posed.ask.number == *number) {
                     posed.given = Some(given.clone());
                 }
@@ -45,10 +54,15 @@ fn of<'a>(run: &RunId, events: impl Iterator<Item = &'a Event>) -> Vec<Posed> {
 }
 
 impl Posed {
-    /// What it is called on a command line: the step, or `run`.
+    /// What it is called on a command line: the step, after those above it, or `run`.
     pub fn name(&self) -> String {
-        let place = self.ask.place.as_ref();
-        place.map_or_else(|| "run".to_owned(), ToString::to_string)
+        let place = self.ask.place.as_ref().map(ToString::to_string);
+        let path: Vec<String> = self.path.iter().cloned().chain(place).collect();
+        if path.is_empty() {
+            "run".to_owned()
+        } else {
+            path.join("/")
+        }
     }
 }
 

@@ -1,7 +1,7 @@
 use std::collections::BTreeMap;
 
 use super::ending::{ending, noted};
-use super::held::Held;
+use super::held::held;
 use super::news::subject;
 use super::{Ending, News, RunEnding, Tail};
 use crate::engine::RunRef;
@@ -20,7 +20,6 @@ pub struct Board {
     first: Option<Moment>,
     ended: u32,
     failed: u32,
-    held: Held,
 }
 
 /// A run that goes on.
@@ -96,11 +95,11 @@ impl Board {
                 if let Some(busy) = place.and_then(|place| self.busy(run, place)) {
                     busy.waiting = true;
                 }
-                self.held.event(run, &event.fact)
+                held(run, &event.fact)
             }
             other => {
                 let noted = noted(other).filter(|_| top);
-                noted.or_else(|| self.held.event(run, other))
+                noted.or_else(|| held(run, other))
             }
         }
     }

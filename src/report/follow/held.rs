@@ -1,51 +1,36 @@
-use std::collections::BTreeMap;
-
 use super::news::{News, subject};
 use crate::engine::RunRef;
 use crate::gate::{Action, GateResult};
 use crate::machine::{Decision, Fact, Given, Place};
 
-/// What gates and people say of runs.
-#[derive(Debug, Default)]
-pub(super) struct Held {
-    /// What is asked about, by the run and the number of the question.
-    asked: BTreeMap<(String, u32), String>,
-}
-
-impl Held {
-    /// What is to be told of an event; `None` if it is none of these, or nothing to tell.
-    pub(super) fn event(&mut self, run: &RunRef, fact: &Fact) -> Option<News> {
-        let (verb, text) = match fact {
-            Fact::GateJudged { place, result } => gate(&named(run, place.as_ref()), result)?,
-            Fact::Escalated {
-                place,
-                gate,
-                action,
-                message,
-                ..
-            } => {
-                let name = named(run, place.as_ref());
-                let said = if message.is_empty() { "" } else { ": " };
-                let text = format!(
-                    "{name} · gate `{gate}` · {}{said}{message}",
-                    action.as_str()
-                );
-                ("escalates", text)
-            }
-            Fact::ApprovalAsked(ask) => {
-                let name = named(run, ask.place.as_ref());
-                let key = (run.id.to_string(), ask.number);
-                self.asked.insert(key, name.clone());
-                ("asking", format!("{name} · {}", ask.message))
-            }
-            Fact::ApprovalAnswered { number, given } => {
-                let name = self.asked.remove(&(run.id.to_string(), *number));
-                answer(&name.unwrap_or_else(|| "the run".into()), given)
-            }
-            _ => return None,
-        };
-        Some(News::Noted { verb, text })
-    }
+/// What gates and people say of runs; `None` if an event is not of that, or there is nothing to
+/// tell.
+pub(super) fn held(run: &RunRef, fact: &Fact) -> Option<News> {
+    let (verb, text) = match fact {
+        Fact::GateJudged { place, result } => gate(&named(run, place.as_ref()), result)?,
+        Fact::Escalated {
+            place,
+            gate,
+            action,
+            message,
+            ..
+        } => {
+            let name = named(run, place.as_ref());
+            let said = if message.is_empty() { "" } else { ": " };
+            let text = format!(
+                "{name} · gate `{gate}` · {}{said}{message}",
+                action.as_str()
+            );
+            ("escalates", text)
+        }
+        Fact::ApprovalAsked(ask) => {
+            let name = named(run, ask.place.as_ref());
+            ("asking", format!("{name} · {}", ask.message))
+        }
+        Fact::ApprovalAnswered { place, given, .. } => answer(&named(run, place.as_ref()), given),
+        _ => return None,
+    };
+    Some(News::Noted { verb, text })
 }
 
 /// What is asked about: a place, with those above it, or the run.

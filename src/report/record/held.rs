@@ -70,7 +70,7 @@ impl Held {
                 ask: (**ask).clone(),
                 given: None,
             }),
-            Fact::ApprovalAnswered { number, given } => {
+            Fact::ApprovalAnswered { number, given, .. } => {
                 let mut asked = self.questions.iter_mut();
                 if let Some(question) = asked.find(|question| question.ask.number == *number) {
                     question.given = Some(given.clone());

@@ -9,11 +9,11 @@ record! {
         /// How many must agree: as many as the policy of the workspace demands if absent.
         optional required: Spanned<u32>,
         /// The names of those who may: every approver of the workspace if absent.
-        default approvers: Vec<String>,
+        default approvers: Vec<Spanned<String>>,
         /// How long there is time: 7 days if absent.
         optional timeout: Spanned<Period>,
         /// Who is asked, for as long again, when nobody has answered in time.
-        default escalate_to: Vec<String>,
+        default escalate_to: Vec<Spanned<String>>,
     }
     finish possible;
 }
@@ -26,7 +26,7 @@ fn possible(needs: &mut Needs, _: &Fields<'_, '_>, decoder: &mut Decoder<'_>) {
 /// Notes a number of people that cannot be reached, or that is none.
 pub(super) fn countable(
     required: Option<&Spanned<u32>>,
-    approvers: &[String],
+    approvers: &[Spanned<String>],
     decoder: &mut Decoder<'_>,
 ) {
     let Some(required) = required else { return };

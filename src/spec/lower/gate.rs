@@ -190,8 +190,12 @@ pub(super) fn needs(written: Option<&ast::Needs>) -> Needs {
     };
     Needs {
         required: written.required.as_ref().map(|count| count.value),
-        approvers: written.approvers.clone(),
+        approvers: names(&written.approvers),
         timeout: written.timeout.as_ref().map(|period| period.value.0),
-        escalate_to: written.escalate_to.clone(),
+        escalate_to: names(&written.escalate_to),
     }
+}
+
+fn names(written: &[Spanned<String>]) -> Vec<String> {
+    written.iter().map(|name| name.value.clone()).collect()
 }

@@ -74,7 +74,7 @@ pub fn decided(look: &Look<'_>) -> Result<(), String> {
                 .is_none_or(|(last, _)| *last < ask.number);
             ensure(next, || format!("question {} is asked twice", ask.number))
         }
-        Fact::ApprovalAnswered { number, given } => {
+        Fact::ApprovalAnswered { number, given, .. } => {
             let open = known.asks.get(number);
             ensure(open.is_some(), || format!("nobody asked question {number}"))?;
             let late = given.decision == Decision::Expired;

@@ -1,6 +1,6 @@
 //! What runs ask of people, and what is tried to get round them, through the real program.
 
-use crate::support::{Did, Office, until};
+use crate::support::{Did, Office, Sandbox, until};
 
 const PLAN: &str = "---\nkind: plan\nid: release\npolicy: {max_parallel: 1}\nsteps:\n\
     \x20 - id: build\n    run: echo made > out.txt\n    artifacts: [out.txt]\n\
@@ -9,7 +9,7 @@ const PLAN: &str = "---\nkind: plan\nid: release\npolicy: {max_parallel: 1}\nste
     \x20 - {id: ship, depends_on: [ok], run: echo shipped >> shipped.txt}\n---\n";
 
 /// A workspace in which ada, bob and eve may approve; eve starts the runs, which ada approved.
-fn office(needs: &str) -> Office {
+pub fn office(needs: &str) -> Office {
     let all = ["ada", "bob", "eve"];
     let office = Office::new(1, &all, &all);
     let plan = PLAN.replace("NEEDS", needs).replace(", }", "}");
@@ -20,22 +20,22 @@ fn office(needs: &str) -> Office {
 }
 
 /// Begins a run that comes to wait; its id.
-fn waiting(office: &Office) -> String {
+pub fn waiting(office: &Office) -> String {
     office.by("eve", &["run", "plan.md"]).exits(5);
-    last(office)
+    last(&office.place)
 }
 
-fn last(office: &Office) -> String {
-    let database = office.place.database();
+pub fn last(place: &Sandbox) -> String {
+    let database = place.database();
     let sql = "SELECT id FROM runs WHERE parent IS NULL ORDER BY key DESC LIMIT 1";
     database.query_row(sql, [], |row| row.get(0)).unwrap()
 }
 
-fn goes_on(office: &Office, run: &str) -> Did {
+pub fn goes_on(office: &Office, run: &str) -> Did {
     office.by("eve", &["resume", run])
 }
 
-fn shipped(office: &Office) -> usize {
+pub fn shipped(office: &Office) -> usize {
     office.place.read("shipped.txt").lines().count()
 }
 
@@ -184,7 +184,7 @@ fn nobody_answers_in_time_and_others_are_asked_once() {
     );
     let begin = ["run", "plan.md", "--approval", "a.json"];
     office.at("2026-11-21T09:00:00Z", "eve", &begin).exits(5);
-    let run = last(&office);
+    let run = last(&office.place);
     office
         .at("2026-11-21T10:30:00Z", "eve", &["resume", &run])
         .exits(5)
@@ -214,7 +214,7 @@ fn who_stays_hears_the_answer() {
                 .out
                 .contains("Ship it?")
     });
-    let run = last(&office);
+    let run = last(&office.place);
     office.by("bob", &["approve", &run, "--yes"]).exits(0);
     assert!(staying.wait().unwrap().success());
     assert_eq!(shipped(&office), 1);
@@ -235,7 +235,7 @@ fn an_engine_that_is_killed_while_it_waits_is_no_answer() {
     });
     staying.kill().unwrap();
     staying.wait().unwrap();
-    let run = last(&office);
+    let run = last(&office.place);
     goes_on(&office, &run).exits(5);
     office.by("bob", &["approve", &run, "--yes"]).exits(0);
     goes_on(&office, &run).exits(0);
@@ -255,7 +255,7 @@ fn a_plan_that_is_used_may_ask_too() {
         .by("eve", &["run", "outer.md"])
         .exits(5)
         .says("inner/ok");
-    let run = last(&office);
+    let run = last(&office.place);
     office.by("eve", &["runs"]).says("waiting");
     office.by("bob", &["approve", &run, "--yes"]).exits(0);
     goes_on(&office, &run).exits(0);
@@ -278,13 +278,13 @@ fn a_yes_in_time_counts_however_late_it_is_heard_and_a_late_one_does_not() {
     office.at(&now(8, 0), "ada", &begin).exits(0);
     let run = ["run", "plan.md", "--approval", "a.json"];
     office.at(&now(9, 0), "eve", &run).exits(5);
-    let first = last(&office);
+    let first = last(&office.place);
     office
         .at(&now(9, 30), "bob", &["approve", &first, "--yes"])
         .exits(0);
     office.at(&now(12, 0), "eve", &["resume", &first]).exits(0);
     office.at(&now(13, 0), "eve", &run).exits(5);
-    let second = last(&office);
+    let second = last(&office.place);
     let late = office.at(&now(14, 1), "bob", &["approve", &second, "--yes"]);
     late.exits(4).says("the time to answer was over");
     office.at(&now(14, 2), "eve", &["resume", &second]).exits(1);

@@ -12,6 +12,7 @@ mod bad_input;
 mod cheaters;
 mod cli;
 mod clock;
+mod conformance;
 mod converge;
 mod crash;
 mod decisions;

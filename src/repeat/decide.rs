@@ -42,6 +42,7 @@ pub(super) fn fates(scene: &Scene<'_>) -> Vec<Fate> {
             *slot = fate;
         }
     }
+    decision.ask_anew();
     decision.fates
 }
 
@@ -254,6 +255,23 @@ impl Decision<'_> {
             !matches!(fate, Some(Fate::Kept | Fate::Settled))
         };
         step.depends_on.iter().find(rests).copied()
+    }
+
+    /// A decision of people is for one run: where a step runs again that waited for it, they are
+    /// asked anew, since what they agreed to may be something else by now.
+    fn ask_anew(&mut self) {
+        for ix in self.scene.now.order().into_iter().rev() {
+            let kept = matches!(self.fates.get(ix.at()), Some(Fate::Kept));
+            if !kept || !matches!(self.scene.now.step(ix).work, Work::Approve(_)) {
+                continue;
+            }
+            let runs = |next: &&StepIx| matches!(self.fates.get(next.at()), Some(Fate::Again(_)));
+            let behind = self.scene.now.dependents(ix).iter().find(runs).copied();
+            let why = behind.map(|next| again(Reason::Decides(self.name(next)), false));
+            if let (Some(fate), Some(why)) = (self.fates.get_mut(ix.at()), why) {
+                *fate = why;
+            }
+        }
     }
 
     fn main_runs(&self) -> bool {

@@ -52,6 +52,8 @@ pub enum Reason {
     Asks,
     /// It is a `finally` step, and something before it runs again.
     Finally,
+    /// People decide in it, and this step, which waits for that, runs again.
+    Decides(Name),
 }
 
 impl Reason {
@@ -79,6 +81,12 @@ impl fmt::Display for Reason {
             Self::After(step) => write!(f, "it depends on `{step}`, which runs again"),
             Self::Asks => f.write_str("it asks how the others end"),
             Self::Finally => f.write_str("something before it runs again"),
+            Self::Decides(step) => {
+                write!(
+                    f,
+                    "people decide in it, and `{step}`, which waits for that, runs again"
+                )
+            }
         }
     }
 }

@@ -10,7 +10,8 @@ use super::{Choice, Fate};
 use crate::expr::{Expr, Template};
 use crate::machine::{Standing, StepState};
 use crate::model::{
-    Allow, Check, Fan, Object, OnFailure, Parts, Plan, Policy, Script, Step, StepIx, Uses, Work,
+    Allow, Approve, Check, Fan, Needs, Object, OnFailure, Parts, Plan, Policy, Script, Step,
+    StepIx, Uses, Work,
 };
 use crate::name::{Name, PlanId, Spot};
 use crate::source::Span;
@@ -278,6 +279,28 @@ fn who_reads_a_parameter_that_changed_runs_again() {
         ..case
     };
     narrow.is("ax b+ c! dx");
+}
+
+#[test]
+fn people_are_asked_anew_where_something_runs_again_that_waits_for_them() {
+    let asks = |steps: &mut Vec<Step>| {
+        for at in [0, 1] {
+            steps[at].work = Work::Approve(Box::new(Approve {
+                message: Template::literal("ok?"),
+                show: Vec::new(),
+                needs: Needs::default(),
+            }));
+        }
+    };
+    let lines = ["one", "two < one", "a < two", "b < two", "c < a"];
+    let plan = plan(&lines, 5, asks);
+    Case::of(&plan, "one+ two+ a+ b- c+").is("one! two! a+ b! c+");
+    Case::of(&plan, "one+ two+ a+ b+ c-").is("one+ two+ a+ b+ c!");
+    let narrow = Case {
+        choice: only(&["b"]),
+        ..Case::of(&plan, "one+ two+ a+ b+ c+")
+    };
+    narrow.is("one! two! a+ b! c+");
 }
 
 #[test]

@@ -110,6 +110,7 @@ fn as_many_as_must_agree_do_each_once() {
     let office = office("required: 2");
     let run = waiting(&office);
     let yes = ["approve", &run, "--yes"];
+    let no = ["deny", &run, "--yes"];
     office
         .by("bob", &yes)
         .exits(0)
@@ -118,13 +119,33 @@ fn as_many_as_must_agree_do_each_once() {
         .by("bob", &yes)
         .exits(0)
         .says("1 of 2 approvers agreed");
-    goes_on(&office, &run).exits(5);
     office
-        .by("ada", &["deny", &run, "--yes"])
+        .by("bob", &no)
         .exits(4)
         .says("answered already: approved");
+    goes_on(&office, &run).exits(5);
     office.by("ada", &yes).exits(0).says("is approved");
+    office
+        .by("eve", &no)
+        .exits(4)
+        .says("answered already: approved");
     goes_on(&office, &run).exits(0);
+}
+
+#[test]
+fn one_no_is_enough_while_the_question_is_open() {
+    let office = office("required: 2");
+    let run = waiting(&office);
+    office.by("bob", &["approve", &run, "--yes"]).exits(0);
+    office
+        .by("eve", &["deny", &run, "--yes"])
+        .exits(0)
+        .says("is denied");
+    office
+        .by("ada", &["approve", &run, "--yes"])
+        .exits(4)
+        .says("answered already: denied");
+    goes_on(&office, &run).exits(1).says("denied by eve");
 }
 
 #[test]

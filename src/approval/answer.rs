@@ -36,6 +36,20 @@ pub struct Quorum<'a> {
     pub names: &'a [String],
 }
 
+impl Quorum<'_> {
+    /// How many must agree, and whose yes counts: of everybody who may answer and whose key holds,
+    /// but for who began the run where others must approve.
+    pub fn counting(&self, initiator: Option<Digest>) -> (u32, Vec<Digest>) {
+        let others_must = self.approvers.policy == Policy::Reviewed;
+        let keys = self.approvers.keys.iter().filter(|one| {
+            let asked = self.names.is_empty() || self.names.contains(&one.name);
+            let own = others_must && Some(one.public.id()) == initiator;
+            asked && !own && one.revoked.is_none()
+        });
+        (required(self), keys.map(|one| one.public.id()).collect())
+    }
+}
+
 /// What people have decided so far.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Decided {

@@ -22,6 +22,17 @@ pub struct Answer {
     pub token: String,
     /// When it was recorded.
     pub at: Moment,
+    /// How much is a yes already, so that a no comes too late.
+    pub enough: Enough,
+}
+
+/// How many answers of which keys are enough for a yes.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Enough {
+    /// How many.
+    pub count: usize,
+    /// The keys that count.
+    pub keys: Vec<Digest>,
 }
 
 /// What became of an answer.
@@ -33,8 +44,12 @@ pub enum Taken {
     Before,
 }
 
-/// Records an answer. The same again changes nothing; another decision than one that is there,
-/// of the same key or a no of any, is refused with [`StoreError::Conflict`].
+/// The word for a no.
+pub const DENIED: &str = "denied";
+
+/// Records an answer. The same again changes nothing; another one of the same key, or a yes after
+/// a no of anybody, or a no after a yes that was enough, is refused with [`StoreError::Conflict`]:
+/// of two at once, one stands.
 pub(super) fn put(writing: &Writing<'_>, answer: &Answer) -> Result<Taken, StoreError> {
     let all = of(writing.connection, &answer.run, answer.number);
     let all = all.map_err(|error| writing.failed(&error))?;
@@ -45,8 +60,18 @@ pub(super) fn put(writing: &Writing<'_>, answer: &Answer) -> Result<Taken, Store
             Err(conflict(answer, same))
         };
     }
-    if let Some(other) = all.iter().find(|one| one.verdict != answer.verdict) {
-        return Err(conflict(answer, other));
+    let no = all.iter().find(|one| one.verdict == DENIED);
+    if let Some(no) = no.filter(|_| answer.verdict != DENIED) {
+        return Err(conflict(answer, no));
+    }
+    let Enough { count, keys } = &answer.enough;
+    let yes: Vec<&Answer> = all.iter().filter(|one| keys.contains(&one.key)).collect();
+    if let Some(last) = yes.last()
+        && answer.verdict == DENIED
+        && no.is_none()
+        && yes.len() >= *count
+    {
+        return Err(conflict(answer, last));
     }
     let put = writing.connection.execute(
         "INSERT INTO answers (run, number, key, verdict, token, at) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
@@ -89,6 +114,7 @@ pub(super) fn of(
             verdict: row.get(1)?,
             token: row.get(2)?,
             at: Moment::from_millis(row.get(3)?),
+            enough: Enough::default(),
         })
     })?;
     rows.collect()

@@ -53,7 +53,7 @@ mod ticket;
 mod view;
 mod writer;
 
-pub use answers::{Answer, Taken};
+pub use answers::{Answer, DENIED, Enough, Taken};
 pub use backup::{Manifest, backup};
 pub use batch::{Appended, Batch, LogPlace, NewRun};
 pub use blobs::Blobs;

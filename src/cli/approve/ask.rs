@@ -19,7 +19,7 @@ use crate::machine::{Approved, Artifact, Decision, Event, Fact};
 use crate::model::Object;
 use crate::name::RunId;
 use crate::report::{NAME, paint, questions};
-use crate::store::{Answer, Durability, Reader, RunRow, Store, StoreError, Taken};
+use crate::store::{Answer, DENIED, Durability, Enough, Reader, RunRow, Store, StoreError, Taken};
 
 /// How somebody answers what a run asks.
 #[derive(Args, Clone, Debug, Default)]
@@ -90,9 +90,9 @@ pub fn answer(
     let signer = owner::signer(ui, &mut rules, (args.key.as_deref(), &args.secret))?;
     let token = Token::sign(statement(ui, &case, verdict, args, &rules)?, &signer);
     let key = signer.public().id();
-    let decided = counts(ui, &reader, &case, &token, &rules)?;
+    let (decided, enough) = counts(ui, &reader, &case, &token, &rules)?;
     drop(reader);
-    record(ui, &case, verdict, (&token, key))?;
+    record(ui, &case, verdict, (&token, key, enough))?;
     ui.print(&told(&case, verdict, &decided))?;
     Ok(Exit::Ok)
 }
@@ -171,14 +171,15 @@ fn statement(
     })
 }
 
-/// What all answers come to with a new one; refused if the new one does not count.
+/// What all answers come to with a new one, and what was enough for a yes; refused if the new one
+/// does not count.
 fn counts(
     ui: &Ui,
     reader: &Reader,
     case: &Case,
     token: &Token,
     rules: &Rules,
-) -> Result<Decided, Failure> {
+) -> Result<(Decided, Enough), Failure> {
     let (ask, params) = (case.ask(), Object::new());
     let statement = token.statement();
     let subject = Subject {
@@ -211,19 +212,25 @@ fn counts(
     let before = before
         .iter()
         .filter_map(|one| Token::parse(&one.token).ok());
-    let all: Vec<Token> = before.chain([token.clone()]).collect();
-    Ok(decide(&all, &subject, &quorum).0)
+    let mut all: Vec<Token> = before.collect();
+    all.push(token.clone());
+    let (count, keys) = quorum.counting(subject.initiator);
+    let enough = Enough {
+        count: count as usize,
+        keys,
+    };
+    Ok((decide(&all, &subject, &quorum).0, enough))
 }
 
 fn record(
     ui: &Ui,
     case: &Case,
     verdict: Verdict,
-    (token, key): (&Token, Digest),
+    (token, key, enough): (&Token, Digest, Enough),
 ) -> Result<(), Failure> {
     let word = match verdict {
         Verdict::Approved => "approved",
-        Verdict::Denied => "denied",
+        Verdict::Denied => DENIED,
     };
     let store = Store::open(&ui.workspace().state, Durability::Full, ui.env.clock())?;
     let answer = Answer {
@@ -233,6 +240,7 @@ fn record(
         verdict: word.into(),
         token: token.text(),
         at: ui.env.now(),
+        enough,
     };
     let taken = store.answer(answer).wait().map_err(|error| {
         let conflict = matches!(error, StoreError::Conflict { .. });

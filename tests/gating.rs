@@ -1,5 +1,6 @@
 //! What gates do to runs, through the real program: each trigger, each escalation.
 
+use crate::decisions::last;
 use crate::support::{Did, Sandbox};
 
 /// A run of steps with gates.
@@ -139,6 +140,33 @@ fn a_block_that_a_person_lifts_goes_on() {
     }
     let shown = told.place.wf(&["show", "--last"]);
     assert_eq!(told.ran(), 1, "{}", shown.all());
+}
+
+#[test]
+fn what_a_person_lifts_is_one_block_and_not_what_other_gates_said() {
+    let lifted = |other: &str| {
+        let gate = format!("{{id: no, on: on_output, {BLOCK}, on_block: then}}\n  - {other}");
+        let told = told(&gate, "escalation: {then: {action: escalate_human}}\n");
+        assert_eq!(told.did.code, Some(5), "{}", told.did.all());
+        for step in ["work", "after", "last"] {
+            let id = last(&told.place);
+            told.place.wf(&["approve", &id, step, "--yes"]);
+            told.place.wf(&["resume", "--last"]);
+        }
+        told.place.wf(&["show", "--last"]).out
+    };
+    let shown = lifted(&format!("{{id: too, on: on_output, {BLOCK}}}"));
+    assert!(
+        shown.contains("failed") && shown.contains("gate too blocked"),
+        "{shown}"
+    );
+    let email = "provider: guardrail, config: {detect: [email], on_find: redact}";
+    let shown = lifted(&format!("{{id: scrub, on: on_output, {email}}}"));
+    assert!(shown.contains("succeeded"), "{shown}");
+    assert!(
+        shown.contains("[redacted: email]") && !shown.contains("bob@corp.com"),
+        "{shown}"
+    );
 }
 
 #[test]

@@ -151,3 +151,188 @@ fn counted(token: &Token, subject: &Subject<'_>, quorum: &Quorum<'_>) -> Result<
     });
     Ok(by.collect())
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::{Decided, Quorum, decide, proposal};
+    use crate::approval::fixture::{NOW, approvers, key, statement};
+    use crate::approval::{
+        Approvers, Ask as Asked, Nonce, Refusal, Scope, Statement, Subject, Token, Verdict,
+        plan_digest,
+    };
+    use crate::digest::Digest;
+    use crate::machine::{Artifact, Ask};
+    use crate::model::Object;
+    use crate::name::RunId;
+
+    fn run() -> RunId {
+        RunId::from_bytes([7; 16])
+    }
+
+    fn asked() -> Asked {
+        Asked {
+            place: Some("ok".into()),
+            number: 1,
+            proposal: Digest::of(b"this"),
+        }
+    }
+
+    /// An answer of somebody.
+    fn answer(of: u8, verdict: Verdict) -> Statement {
+        Statement {
+            scope: Scope::Step,
+            verdict,
+            files: Vec::new(),
+            params: [].into(),
+            plan: crate::approval::PlanRef {
+                digest: plan_digest(&[]),
+                ..statement().plan
+            },
+            run: Some(run()),
+            ask: Some(asked()),
+            nonce: Nonce::from_bytes([of; 16]),
+            issued: NOW,
+            ..statement()
+        }
+    }
+
+    fn judged(
+        answers: &[(u8, Statement)],
+        approvers: &Approvers,
+        (required, names): (Option<u32>, &[String]),
+    ) -> (Decided, Vec<Refusal>) {
+        let tokens = answers
+            .iter()
+            .map(|(of, statement)| Token::sign(statement.clone(), &key(*of)));
+        let tokens: Vec<Token> = tokens.collect();
+        let plan = statement().plan;
+        let (run, ask, params) = (run(), asked(), Object::new());
+        let subject = Subject {
+            scope: Scope::Step,
+            plan: &plan.id,
+            path: &plan.path,
+            files: &[],
+            params: &params,
+            run: Some(&run),
+            ask: Some(&ask),
+            initiator: Some(key(3).public().id()),
+            spawned: None,
+            now: NOW,
+        };
+        let quorum = Quorum {
+            approvers,
+            required,
+            until: NOW.after(std::time::Duration::from_mins(1)),
+            names,
+        };
+        decide(&tokens, &subject, &quorum)
+    }
+
+    fn count(decided: &Decided) -> Option<usize> {
+        match decided {
+            Decided::Approved { by, .. } => Some(by.len()),
+            _ => None,
+        }
+    }
+
+    #[test]
+    fn enough_different_keys_are_a_yes() {
+        let yes = |of| (of, answer(of, Verdict::Approved));
+        let told = |all: &[(u8, Statement)], required| judged(all, &approvers(), (required, &[])).0;
+        assert_eq!(count(&told(&[yes(1)], None)), Some(1));
+        assert_eq!(count(&told(&[yes(1), yes(1)], Some(2))), None);
+        assert_eq!(count(&told(&[yes(1), yes(2)], Some(2))), Some(2));
+        assert_eq!(count(&told(&[], None)), None);
+    }
+
+    #[test]
+    fn a_plan_cannot_ask_for_fewer_than_the_policy() {
+        let two = Approvers {
+            required: 2,
+            ..approvers()
+        };
+        let yes = [(1, answer(1, Verdict::Approved))];
+        let (decided, _) = judged(&yes, &two, (Some(1), &[]));
+        assert_eq!(count(&decided), None);
+    }
+
+    #[test]
+    fn one_no_outweighs_every_yes() {
+        let all = [
+            (1, answer(1, Verdict::Approved)),
+            (2, answer(2, Verdict::Denied)),
+        ];
+        let (decided, _) = judged(&all, &approvers(), (None, &[]));
+        assert!(matches!(decided, Decided::Denied { by, .. } if by.name == "bob"));
+    }
+
+    #[test]
+    fn what_does_not_count_says_why() {
+        let names = ["bob".to_owned()];
+        let refused = |of: u8, statement: Statement, names: &[String]| {
+            let (decided, refused) = judged(&[(of, statement)], &approvers(), (None, names));
+            assert!(matches!(decided, Decided::Open { .. }), "{decided:?}");
+            refused.into_iter().next().unwrap()
+        };
+        let yes = || answer(1, Verdict::Approved);
+        assert!(matches!(refused(3, yes(), &[]), Refusal::SelfApproval(_)));
+        assert!(matches!(refused(1, yes(), &names), Refusal::NotAsked(_)));
+        assert!(matches!(refused(9, yes(), &[]), Refusal::Unlisted(_)));
+        let other = Statement {
+            ask: Some(Asked {
+                number: 2,
+                ..asked()
+            }),
+            ..yes()
+        };
+        assert_eq!(refused(1, other, &[]), Refusal::OtherAsk);
+        let elsewhere = Statement {
+            run: Some(RunId::from_bytes([8; 16])),
+            ..yes()
+        };
+        assert!(matches!(refused(1, elsewhere, &[]), Refusal::OtherRun(_)));
+        let scope = Statement {
+            scope: Scope::Gate,
+            ..yes()
+        };
+        assert!(matches!(refused(1, scope, &[]), Refusal::OtherScope { .. }));
+    }
+
+    #[test]
+    fn a_proposal_is_of_everything_that_is_shown() {
+        let ask: Ask = serde_json::from_value(json!({
+            "number": 1, "since": NOW, "message": "go?", "show": { "n": 1 }, "expires": NOW,
+        }))
+        .unwrap();
+        let file = Artifact {
+            path: "out.txt".into(),
+            digest: Digest::of(b"made"),
+            size: 4,
+        };
+        let plan = Digest::of(b"plan");
+        let first = proposal(&ask, &run(), plan, std::slice::from_ref(&file));
+        let mut shown = ask.clone();
+        shown.show.insert("n".into(), json!(2));
+        let changed = Artifact {
+            digest: Digest::of(b"other"),
+            ..file.clone()
+        };
+        for other in [
+            proposal(&shown, &run(), plan, std::slice::from_ref(&file)),
+            proposal(
+                &ask,
+                &RunId::from_bytes([8; 16]),
+                plan,
+                std::slice::from_ref(&file),
+            ),
+            proposal(&ask, &run(), Digest::of(b"p"), std::slice::from_ref(&file)),
+            proposal(&ask, &run(), plan, &[changed]),
+            proposal(&ask, &run(), plan, &[]),
+        ] {
+            assert_ne!(first, other);
+        }
+        assert_eq!(first, proposal(&ask, &run(), plan, &[file]));
+    }
+}

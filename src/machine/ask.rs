@@ -23,7 +23,7 @@ pub struct Ask {
     /// The gates that ask for it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub gates: Vec<GateId>,
-    /// The gates whose people are asked next, because they are others.
+    /// What other gates said that did not let pass: it counts after a yes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub then: Vec<GateResult>,
     /// What is asked.

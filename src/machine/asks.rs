@@ -15,7 +15,7 @@ use crate::name::GateId;
 /// A request for a decision about a block.
 pub(super) struct Plea {
     pub(super) message: String,
-    pub(super) block: Option<Block>,
+    pub(super) block: Block,
     /// What follows if nobody answers.
     pub(super) fallback: Option<String>,
     pub(super) queue: Option<String>,
@@ -73,23 +73,27 @@ impl Machine {
 
     /// Asks people what is to become of a block.
     pub(super) fn ask_people(&mut self, spot: Option<Spot>, point: GatePoint, plea: Plea) {
-        let gate = plea.block.as_ref().map(|block| block.gate.clone());
-        let needs = gate.as_ref().map(|gate| self.needs_of(spot, point, gate));
-        let needs = needs.unwrap_or_default();
+        let Block {
+            gate,
+            reason,
+            had,
+            rest,
+            rewritten,
+            ..
+        } = plea.block;
+        let needs = self.needs_of(spot, point, &gate);
         let ask = self.request(spot, plea.message, &needs);
         let show = self.shown(spot, point);
         self.put(Ask {
             point: Some(point),
-            gates: gate.into_iter().collect(),
+            gates: vec![gate],
+            then: rest,
             show,
+            rewritten,
             queue: plea.queue,
             fallback: plea.fallback,
-            had: plea
-                .block
-                .iter()
-                .flat_map(|block| block.had.clone())
-                .collect(),
-            reason: plea.block.map(|block| block.reason),
+            had: had.into_iter().collect(),
+            reason: Some(reason),
             ..ask
         });
     }
@@ -215,8 +219,7 @@ impl Machine {
     fn approved(&mut self, asked: Asked) {
         let Asked { ask, spot } = asked;
         match (ask.point, spot) {
-            (Some(point), spot) if ask.then.is_empty() => self.pass(spot, point, ask.rewritten),
-            (Some(point), spot) => self.ask_for(spot, point, ask.then, ask.rewritten),
+            (Some(point), spot) => self.follow(spot, point, ask.then, ask.rewritten),
             (None, Some(spot)) => self.decide(spot, Exit::Done, ask.show),
             (None, None) => {}
         }
@@ -309,6 +312,8 @@ impl Machine {
                 let block = Block {
                     next: ask.fallback,
                     had: ask.had.into_iter().collect(),
+                    rest: ask.then,
+                    rewritten: ask.rewritten,
                     ..Block::new(gate.clone(), why)
                 };
                 self.block(spot, point, block);

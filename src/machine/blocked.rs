@@ -7,8 +7,8 @@ use super::end::Final;
 use super::gates::gates_at;
 use super::state::{self, Doing, Spot};
 use super::{Effect, Fact, GatePoint, Machine, Standing, Timer};
-use crate::gate::{self, Resolved};
-use crate::model::{Class, Escalation, EscalationAction};
+use crate::gate::{self, GateResult, Resolved};
+use crate::model::{Class, Escalation, EscalationAction, Object};
 use crate::name::GateId;
 
 /// A block, and why.
@@ -20,6 +20,10 @@ pub(super) struct Block {
     pub(super) next: Option<String>,
     /// Those that have had their turn.
     pub(super) had: BTreeSet<String>,
+    /// What else gates said that did not let pass: it counts when this block is lifted.
+    pub(super) rest: Vec<GateResult>,
+    /// What gates rewrote.
+    pub(super) rewritten: Object,
 }
 
 impl Block {
@@ -30,6 +34,8 @@ impl Block {
             reason,
             next: None,
             had: BTreeSet::new(),
+            rest: Vec::new(),
+            rewritten: Object::new(),
         }
     }
 
@@ -116,7 +122,7 @@ impl Machine {
                 self.tell_escalation(spot, block, by);
                 let plea = Plea {
                     message: block.why(message),
-                    block: Some(block.clone()),
+                    block: block.clone(),
                     fallback: by.fallback.clone(),
                     queue: by.queue.clone(),
                 };

@@ -157,11 +157,9 @@ impl Machine {
             return;
         }
         let Gated { results, rewritten } = gated;
-        let ruling = gate::ruling(&results);
-        let asks = |result: &&GateResult| {
-            result.lane == Lane::Policy && result.action == Action::RequireApproval
-        };
-        let asking: Vec<GateResult> = results.iter().filter(asks).cloned().collect();
+        let heard =
+            |result: &&GateResult| result.lane == Lane::Policy && result.action != Action::Continue;
+        let heard: Vec<GateResult> = results.iter().filter(heard).cloned().collect();
         for result in results {
             let place = place.cloned();
             self.emit(Fact::GateJudged { place, result });
@@ -174,10 +172,34 @@ impl Machine {
         if spot.is_none() && self.state.ending() {
             return;
         }
-        match ruling {
+        self.follow(spot, point, heard, rewritten);
+    }
+
+    /// Does what follows from what gates said that did not let pass: the first block counts, then
+    /// what people must agree to. What a person lifts does not lift the others.
+    pub(super) fn follow(
+        &mut self,
+        spot: Option<Spot>,
+        point: GatePoint,
+        mut heard: Vec<GateResult>,
+        rewritten: Object,
+    ) {
+        match gate::ruling(&heard) {
             Ruling::Continue => self.pass(spot, point, rewritten),
-            Ruling::Ask { .. } => self.ask_for(spot, point, asking, rewritten),
-            Ruling::Block { gate, reason } => self.block(spot, point, Block::new(gate, reason)),
+            Ruling::Ask { .. } => self.ask_for(spot, point, heard, rewritten),
+            Ruling::Block { gate, reason } => {
+                let of_it =
+                    |result: &GateResult| result.gate == gate && result.action == Action::Block;
+                if let Some(at) = heard.iter().position(of_it) {
+                    heard.remove(at);
+                }
+                let block = Block {
+                    rest: heard,
+                    rewritten,
+                    ..Block::new(gate, reason)
+                };
+                self.block(spot, point, block);
+            }
         }
     }
 

@@ -26,6 +26,7 @@ pub mod fixed;
 pub mod gate;
 pub mod http;
 pub mod keeper;
+pub mod keychain;
 pub mod keyfile;
 pub mod log;
 pub mod outputs;

@@ -20,7 +20,6 @@ use crate::mask::weakness;
 use crate::model::{Secret, SecretSource};
 use crate::name::EnvName;
 
-mod keyring;
 #[cfg(test)]
 mod tests;
 
@@ -199,7 +198,9 @@ impl Secrets {
             SecretSource::Env(variable) => of_variable(&self.host, variable)?,
             SecretSource::File(path) => of_file(&self.root.join(path))?,
             SecretSource::Command(argv) => self.of_command(argv).await?,
-            SecretSource::Keyring { service, account } => keyring::read(service, account).await?,
+            SecretSource::Keyring { service, account } => {
+                super::keychain::read(service, account).await?
+            }
         };
         let value = value(bytes)?;
         match weakness(value.expose()) {

@@ -18,6 +18,6 @@ mod vectors;
 
 pub use canonical::canonical;
 pub use envelope::{Envelope, NotSealed, Signature, pae};
-pub use hex::unhex;
+pub use hex::{hex, unhex};
 pub use key::{BadKey, PublicKey};
 pub use signer::{Salt, Secret, Signer};

@@ -7,4 +7,4 @@ mod own;
 mod passphrase;
 
 pub use own::{OwnKey, adopt, choose, fault, keys, make, open, own};
-pub use passphrase::{PassphraseArgs, passphrase};
+pub use passphrase::{NewKeyArgs, PassphraseArgs, Under, keep, passphrase, recalled, under};

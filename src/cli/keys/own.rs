@@ -1,8 +1,8 @@
-use super::{PassphraseArgs, passphrase};
+use super::{PassphraseArgs, Under, keep, recalled};
 use crate::bus::Act;
 use crate::cli::{Exit, Failure, Ui, watch};
 use crate::exec::keyfile::{DEFAULT, KeyFault, Keys};
-use crate::seal::{BadKey, PublicKey, Salt, Signer};
+use crate::seal::{BadKey, PublicKey, Salt, Secret, Signer};
 
 /// A key of whoever runs `wf`.
 #[derive(Clone, Debug)]
@@ -64,21 +64,28 @@ pub fn choose(keys: &Keys, name: Option<&str>) -> Result<Option<OwnKey>, Failure
     named(keys, chosen.clone()).map(Some)
 }
 
-/// Makes a key of random bytes and keeps it; encrypted if there is a passphrase.
-pub fn make(ui: &Ui, keys: &Keys, name: &str, secret: Option<&str>) -> Result<OwnKey, Failure> {
+/// A key that is not kept yet: its text and what others know of it.
+pub type NewKey = (Secret, PublicKey);
+
+/// Makes a key of random bytes.
+pub fn make(ui: &Ui, name: &str, under: &Under) -> Result<NewKey, Failure> {
     let signer = Signer::from_bytes(&ui.env.random(&format!("key {name}"))?);
-    let pem = match secret {
-        Some(secret) => {
+    // First the passphrase: a key that nobody can open again must not come to be.
+    if let Under::Keyring(secret) = under {
+        keep(&signer.public(), secret)?;
+    }
+    let pem = match under {
+        Under::Passphrase(secret) | Under::Keyring(secret) => {
             let salt = Salt {
                 salt: half(ui.env.random("salt")?),
                 start: half(ui.env.random("start")?),
             };
             signer.to_encrypted_pem(secret, &salt)
         }
-        None => signer.to_pem(),
+        Under::Nothing => signer.to_pem(),
     };
     let pem = pem.map_err(|bad| Failure::new(Exit::Bug, bad.to_string()))?;
-    adopt(ui, keys, name, (&pem, signer.public()))
+    Ok((pem, signer.public()))
 }
 
 fn half(bytes: [u8; 32]) -> [u8; 16] {
@@ -87,14 +94,9 @@ fn half(bytes: [u8; 32]) -> [u8; 16] {
     half
 }
 
-/// Keeps a key that was made elsewhere, as it is: encrypted or not.
-pub fn adopt(
-    ui: &Ui,
-    keys: &Keys,
-    name: &str,
-    (pem, public): (&str, PublicKey),
-) -> Result<OwnKey, Failure> {
-    keys.add(name, pem, &public.pem())
+/// Keeps a key as it is, encrypted or not, under a name that nobody has.
+pub fn adopt(ui: &Ui, keys: &Keys, name: &str, (pem, public): NewKey) -> Result<OwnKey, Failure> {
+    keys.add(name, &pem, &public.pem())
         .map_err(|bad| fault(&bad))?;
     let (key, named) = (public.id(), name.to_owned());
     watch::note(ui, Act::KeyMade { key, name: named });
@@ -109,7 +111,7 @@ pub fn open(ui: &Ui, keys: &Keys, key: &OwnKey, args: &PassphraseArgs) -> Result
     let pem = keys.private(&key.name).map_err(|bad| fault(&bad))?;
     let signer = match Signer::from_pem(&pem) {
         Err(BadKey::Encrypted) => {
-            let secret = passphrase(ui, args, &key.name, false)?;
+            let secret = recalled(ui, args, key)?;
             Signer::from_encrypted_pem(&pem, &secret)
         }
         other => other,

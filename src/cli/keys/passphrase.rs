@@ -4,9 +4,11 @@ use std::path::PathBuf;
 use clap::Args;
 use rustix::termios::{LocalModes, OptionalActions, tcgetattr, tcsetattr};
 
-use super::fault;
+use super::{OwnKey, fault};
 use crate::cli::{Exit, Failure, Ui, normal, relative};
+use crate::exec::keychain::{RingFault, recall, remember};
 use crate::exec::keyfile::private_text;
+use crate::seal::{self, PublicKey};
 
 /// Where the passphrase of an encrypted key comes from.
 #[derive(Args, Clone, Debug, Default)]
@@ -14,6 +16,67 @@ pub struct PassphraseArgs {
     /// Read the passphrase of the key from the first line of this file; else it is asked for
     #[arg(long, value_name = "FILE")]
     passphrase_file: Option<PathBuf>,
+}
+
+/// How a new key is kept.
+#[derive(Args, Clone, Debug, Default)]
+pub struct NewKeyArgs {
+    /// Encrypt it under a passphrase, which is asked for whenever it signs
+    #[arg(long)]
+    encrypt: bool,
+    /// Encrypt it under a passphrase that the keyring of the system keeps (needs the feature
+    /// `keyring`)
+    #[arg(long, conflicts_with_all = ["encrypt", "passphrase_file"])]
+    keyring: bool,
+    #[command(flatten)]
+    passphrase: PassphraseArgs,
+}
+
+/// What a new key is encrypted under.
+#[derive(Debug)]
+pub enum Under {
+    /// Nothing: only the rights of its file keep it.
+    Nothing,
+    /// A passphrase that a person knows.
+    Passphrase(String),
+    /// A passphrase that nobody knows and the keyring of the system keeps.
+    Keyring(String),
+}
+
+/// What a new key is to be encrypted under; asks for a passphrase where a person is to know it.
+pub fn under(ui: &Ui, args: &NewKeyArgs, name: &str) -> Result<Under, Failure> {
+    if args.keyring {
+        let random = ui.env.random(&format!("passphrase {name}"))?;
+        return Ok(Under::Keyring(seal::hex(&random)));
+    }
+    if args.encrypt {
+        return passphrase(ui, &args.passphrase, name, true).map(Under::Passphrase);
+    }
+    Ok(Under::Nothing)
+}
+
+/// The service whose entries in a keyring are passphrases of keys; the accounts are public keys.
+const SERVICE: &str = "wf";
+
+/// Has the keyring keep the passphrase of a key.
+pub fn keep(key: &PublicKey, secret: &str) -> Result<(), Failure> {
+    remember(SERVICE, &key.hex(), secret).map_err(|why| {
+        let message = format!("the keyring does not keep the passphrase: {why}");
+        Failure::new(Exit::Usage, message).hint("--encrypt asks for a passphrase instead")
+    })
+}
+
+/// The passphrase of a key: what a file says, else the keyring of the system, else a person.
+pub fn recalled(ui: &Ui, args: &PassphraseArgs, key: &OwnKey) -> Result<String, Failure> {
+    if args.passphrase_file.is_none() {
+        match recall(SERVICE, &key.public.hex()).map(String::from_utf8) {
+            Ok(Ok(secret)) => return Ok(secret),
+            Err(RingFault::None | RingFault::Missing) => {}
+            Ok(Err(_)) => ui.note("the keyring holds no passphrase that can be read\n"),
+            Err(why) => ui.note(&format!("the keyring gives no passphrase: {why}\n")),
+        }
+    }
+    passphrase(ui, args, &key.name, false)
 }
 
 /// The passphrase of a key, from a file or from the terminal. `twice` is for a new one.

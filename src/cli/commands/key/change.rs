@@ -6,7 +6,7 @@ use clap::Args;
 use super::make::listing;
 use super::mark;
 use crate::bus::Act;
-use crate::cli::keys::{self, PassphraseArgs, passphrase};
+use crate::cli::keys::{self, NewKeyArgs};
 use crate::cli::workspace::APPROVERS;
 use crate::cli::{Exit, Failure, Ui, load, relative, watch};
 use crate::exec::keyfile::Keys;
@@ -29,11 +29,8 @@ pub struct RotateArgs {
     /// The key
     #[arg(value_name = "NAME")]
     name: String,
-    /// Encrypt the new one under a passphrase
-    #[arg(long)]
-    encrypt: bool,
     #[command(flatten)]
-    passphrase: PassphraseArgs,
+    new: NewKeyArgs,
 }
 
 /// Revokes a key.
@@ -59,13 +56,11 @@ pub fn rotate(ui: &Ui, args: &RotateArgs) -> Result<Exit, Failure> {
     let old = keys::choose(&keys, Some(name))?;
     let old = old.map(|key| key.public);
     keys.private(name).map_err(|bad| keys::fault(&bad))?;
-    let secret = args
-        .encrypt
-        .then(|| passphrase(ui, &args.passphrase, name, true))
-        .transpose()?;
+    let under = keys::under(ui, &args.new, name)?;
+    let new = keys::make(ui, name, &under)?;
     let aside = free(&keys, name)?;
     keys.rename(name, &aside).map_err(|bad| keys::fault(&bad))?;
-    let new = keys::make(ui, &keys, name, secret.as_deref())?;
+    let new = keys::adopt(ui, &keys, name, new)?;
     ui.print(&format!("made the key `{name}`: {}\n", new.public.hex()))?;
     ui.print(&format!(
         "the old one is kept as `{aside}`, to be known by\n"

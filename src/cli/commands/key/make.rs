@@ -2,7 +2,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use crate::cli::keys::{self, OwnKey, PassphraseArgs, passphrase};
+use crate::cli::keys::{self, NewKeyArgs, OwnKey, PassphraseArgs, passphrase};
 use crate::cli::{Exit, Failure, Ui, normal, relative};
 use crate::exec::keyfile::{DEFAULT, private_text};
 use crate::seal::{BadKey, Signer};
@@ -13,11 +13,8 @@ pub struct InitArgs {
     /// Its name: lower-case words joined by hyphens
     #[arg(value_name = "NAME", default_value = DEFAULT)]
     name: String,
-    /// Encrypt it under a passphrase, which is asked for whenever it signs
-    #[arg(long)]
-    encrypt: bool,
     #[command(flatten)]
-    passphrase: PassphraseArgs,
+    new: NewKeyArgs,
 }
 
 /// Keep a private key that was made elsewhere
@@ -40,11 +37,9 @@ pub struct ImportArgs {
 /// Makes a key.
 pub fn init(ui: &Ui, args: &InitArgs) -> Result<Exit, Failure> {
     let keys = keys::keys(ui)?;
-    let secret = args
-        .encrypt
-        .then(|| passphrase(ui, &args.passphrase, &args.name, true))
-        .transpose()?;
-    let made = keys::make(ui, &keys, &args.name, secret.as_deref())?;
+    let under = keys::under(ui, &args.new, &args.name)?;
+    let new = keys::make(ui, &args.name, &under)?;
+    let made = keys::adopt(ui, &keys, &args.name, new)?;
     tell(ui, "made", &made)
 }
 
@@ -64,7 +59,7 @@ pub fn import(ui: &Ui, args: &ImportArgs) -> Result<Exit, Failure> {
         let shown = relative(&file, ui.env.cwd());
         Failure::new(Exit::Usage, format!("{shown}: {bad}"))
     })?;
-    let kept = keys::adopt(ui, &keys, &args.name, (&pem, signer.public()))?;
+    let kept = keys::adopt(ui, &keys, &args.name, (pem.into(), signer.public()))?;
     tell(ui, "imported", &kept)
 }
 

@@ -2,7 +2,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::{Check, EnvVar, Escalation, Gate, Param, Schema, Step, StepIx};
+use super::{Check, EnvVar, Escalation, Gate, Param, Replan, Schema, Step, StepIx};
 use crate::expr::Template;
 use crate::name::{EnvName, Name, PlanId};
 
@@ -42,6 +42,8 @@ pub struct Parts {
     pub gates: Vec<Arc<Gate>>,
     /// What blocks lead to, where a gate does not say it itself.
     pub escalations: Vec<Escalation>,
+    /// How far a run that failed is tried another way; `None`: not at all.
+    pub replan: Option<Replan>,
     /// The prose that belongs to no step.
     pub briefing: String,
 }
@@ -63,6 +65,7 @@ impl Parts {
             outputs: Vec::new(),
             gates: Vec::new(),
             escalations: Vec::new(),
+            replan: None,
             briefing: String::new(),
         }
     }

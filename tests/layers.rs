@@ -19,7 +19,7 @@ const LAYERS: &[(&str, &str)] = &[
     ("config", "source diag name time model spec seal approval"),
     ("gate", "name digest time model"),
     ("ggs", "model"),
-    ("machine", "name digest time model expr gate"),
+    ("machine", "name digest time model expr gate ggs"),
     ("verify", "name digest time model expr machine"),
     ("mask", ""),
     ("store", "name digest time crash model gate machine"),
@@ -42,7 +42,7 @@ const LAYERS: &[(&str, &str)] = &[
     ),
     (
         "report",
-        "source diag name digest time model expr graph gate machine store repeat engine seal",
+        "source diag name digest time model expr graph gate ggs machine store repeat engine seal",
     ),
 ];
 

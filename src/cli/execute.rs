@@ -153,9 +153,10 @@ pub fn finish(
         // A reader that went away is no failure; events that nobody could write are one.
         Outcome::Succeeded => match session.lost() {
             Some(error) => Err(error.into()),
+            None if finished.accepted.is_some() => Ok(Exit::Accepted),
             None => Ok(Exit::Ok),
         },
-        Outcome::Failed => Ok(Exit::RunFailed),
+        Outcome::Failed | Outcome::Abandoned => Ok(Exit::RunFailed),
         Outcome::Cancelled => Ok(Exit::Interrupted),
     }
 }

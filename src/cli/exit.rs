@@ -18,6 +18,8 @@ pub enum Exit {
     Waiting = 5,
     /// The state cannot be read or written.
     State = 6,
+    /// The run was accepted though not all of its criteria hold.
+    Accepted = 7,
     /// A bug in `wf`.
     Bug = 70,
     /// The run was interrupted or cancelled.
@@ -26,7 +28,7 @@ pub enum Exit {
 
 impl Exit {
     /// Every code.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::Ok,
         Self::RunFailed,
         Self::Usage,
@@ -34,6 +36,7 @@ impl Exit {
         Self::Approval,
         Self::Waiting,
         Self::State,
+        Self::Accepted,
         Self::Bug,
         Self::Interrupted,
     ];
@@ -48,6 +51,7 @@ impl Exit {
             Self::Approval => "an approval is missing or does not hold",
             Self::Waiting => "the run waits for a person",
             Self::State => "the state cannot be read or written",
+            Self::Accepted => "the run was accepted, but not all of its criteria hold",
             Self::Bug => "a bug in wf",
             Self::Interrupted => "the run was interrupted or cancelled",
         }

@@ -60,7 +60,7 @@ type Found = Option<(CacheLookup, Option<CacheEntry>)>;
 
 fn find(task: &Task) -> Result<Found, StoreError> {
     let run = &task.run;
-    let step = step_of(run, &task.attempt.place);
+    let step = &*step_of(run, &task.attempt.place);
     let Ok((key, parts, files)) = key(task, step) else {
         return Ok(None);
     };

@@ -4,11 +4,13 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::sync::watch;
+use tokio::sync::{oneshot, watch};
 use tokio::task::{AbortHandle, JoinSet};
 
 use crate::exec::Stop;
-use crate::machine::{Ask, Attempt, Effect, Event, Happening, Input, Machine, Place, Timer, Turn};
+use crate::machine::{
+    Ask, Attempt, Effect, Event, Fact, Happening, Input, Machine, Place, Timer, Turn,
+};
 use crate::model::{Wait, Work};
 use crate::store::{Appended, Batch, NewRun, StoreError, Ticket};
 use crate::time::Moment;
@@ -30,9 +32,11 @@ pub(super) struct Dispatcher {
     machine: Machine,
     now: Moment,
     timers: Timers,
-    pub(super) units: JoinSet<Report>,
+    units: JoinSet<(u32, Report)>,
     pub(super) stops: BTreeMap<Option<Attempt>, watch::Sender<Stop>>,
     pub(super) lockers: BTreeMap<Place, AbortHandle>,
+    /// The locks that are being given back.
+    pub(super) freeing: BTreeMap<Place, oneshot::Receiver<()>>,
     /// What people are asked, and who looks whether they have answered.
     pub(super) asks: BTreeMap<u32, (Box<Ask>, AbortHandle)>,
     /// The attempts that are runs of their own.
@@ -50,6 +54,8 @@ pub(super) struct Dispatcher {
 /// A turn whose events are on their way to the disk.
 struct Undurable {
     ticket: Ticket<Appended>,
+    /// How many rounds had been ordered when it was decided.
+    round: u32,
     events: Vec<Event>,
     effects: Vec<Effect>,
 }
@@ -57,7 +63,7 @@ struct Undurable {
 /// What the loop waits for.
 enum Woken {
     Durable(Result<Appended, StoreError>),
-    Unit(Report),
+    Unit((u32, Report)),
     Timer,
     Told,
     Look,
@@ -87,6 +93,7 @@ impl Dispatcher {
             units: JoinSet::new(),
             stops: BTreeMap::new(),
             lockers: BTreeMap::new(),
+            freeing: BTreeMap::new(),
             asks: BTreeMap::new(),
             nested: BTreeSet::new(),
             confirms: None,
@@ -104,6 +111,7 @@ impl Dispatcher {
         for (_, event) in events {
             self.run.note_passed(event);
         }
+        self.run.note_plan(self.machine.plan());
         if let Some((number, last)) = events.last() {
             self.now = self.now.max(last.at);
             self.sent = *number;
@@ -134,7 +142,7 @@ impl Dispatcher {
             self.park()?;
             match self.wait(&mut stop).await? {
                 Woken::Durable(answer) => self.durable(&answer?),
-                Woken::Unit(report) => self.unit_ended(report?),
+                Woken::Unit((round, report)) => self.unit_ended(round, report?),
                 Woken::Timer => self.ring(),
                 Woken::Told => self.heed(&mut stop),
                 Woken::Look => self.look_again(),
@@ -142,7 +150,8 @@ impl Dispatcher {
                 Woken::Tick => self.run.session.observe(|observer| observer.tick()),
             }
             while let Some(report) = self.units.try_join_next() {
-                self.unit_ended(joined(report)?);
+                let (round, report) = joined(report);
+                self.unit_ended(round, report?);
             }
         }
     }
@@ -237,6 +246,7 @@ impl Dispatcher {
         let ticket = self.run.session.store.append(batch);
         self.undurable.push_back(Undurable {
             ticket,
+            round: self.machine.replans(),
             events,
             effects,
         });
@@ -249,19 +259,37 @@ impl Dispatcher {
         };
         for event in &turn.events {
             self.run.note_passed(event);
+            if matches!(event.fact, Fact::RoundClosed(_)) {
+                self.run.note_plan(self.machine.plan());
+            }
             self.run
                 .session
                 .observe(|observer| observer.event(&self.run.this, event));
             self.end = self.end.take().or_else(|| end_of(&self.run.this.id, event));
         }
         publish::durable(&self.run, appended, turn.events);
-        turn.effects
-            .into_iter()
+        let overtaken = turn.round < self.machine.replans();
+        let effects = turn.effects.into_iter();
+        effects
+            .filter(|effect| !(overtaken && effect.prepares()))
             .for_each(|effect| self.carry_out(effect));
     }
 
-    fn unit_ended(&mut self, report: Option<Happening>) {
+    /// Begins a unit of work, which comes back with the round that it was begun in.
+    pub(super) fn unit<F>(&mut self, work: F) -> AbortHandle
+    where
+        F: Future<Output = Report> + Send + 'static,
+    {
+        let round = self.machine.replans();
+        self.units.spawn(async move { (round, work.await) })
+    }
+
+    fn unit_ended(&mut self, round: u32, report: Option<Happening>) {
         let Some(what) = report else { return };
+        // What was found out for a place before it began anew is of another attempt to come.
+        if round < self.machine.replans() && what.prepares() {
+            return;
+        }
         match &what {
             Happening::Ended(ended) => {
                 self.nested.remove(&ended.attempt);
@@ -327,10 +355,10 @@ impl Dispatcher {
 }
 
 /// What a unit came back with; an aborted one comes back with nothing.
-fn joined(report: Result<Report, tokio::task::JoinError>) -> Report {
+fn joined(report: Result<(u32, Report), tokio::task::JoinError>) -> (u32, Report) {
     match report {
         Ok(report) => report,
-        Err(error) if error.is_cancelled() => Ok(None),
+        Err(error) if error.is_cancelled() => (0, Ok(None)),
         Err(error) => std::panic::resume_unwind(error.into_panic()),
     }
 }

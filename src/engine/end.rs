@@ -12,6 +12,7 @@ pub(super) fn end_of(run: &RunId, event: &Event) -> Option<Finished> {
         tally,
         outputs,
         stale,
+        accepted,
     } = &event.fact
     else {
         return None;
@@ -25,6 +26,7 @@ pub(super) fn end_of(run: &RunId, event: &Event) -> Option<Finished> {
         tally: *tally,
         stale: stale.clone(),
         outputs: outputs.clone(),
+        accepted: *accepted,
     })
 }
 

@@ -87,9 +87,10 @@ impl Asked {
         gates_at(&self.run.plan, step, self.point)
     }
 
-    fn step(&self) -> Option<(crate::model::StepIx, &Step)> {
-        let ix = self.run.plan.find(self.place.as_ref()?.step.as_str())?;
-        Some((ix, self.run.plan.step(ix)))
+    fn step(&self) -> Option<(crate::model::StepIx, super::unit::StepOf)> {
+        let place = self.place.as_ref()?;
+        let ix = self.run.plan.find(place.step.as_str())?;
+        Some((ix, super::unit::step_of(&self.run, place)))
     }
 
     async fn site(&self) -> Site {
@@ -135,7 +136,7 @@ impl Asked {
             }
             GatePoint::Enter => {
                 if let Some((_, step)) = self.step()
-                    && let Some((name, args)) = self.tool(step)?
+                    && let Some((name, args)) = self.tool(&step)?
                 {
                     put("tool_name", json!(name));
                     put("tool_args", args);

@@ -18,7 +18,7 @@ use super::dispatch::Report;
 use super::evidence::site;
 use super::run::Ongoing;
 use super::scope::Known;
-use super::unit::step_of;
+use super::unit::{step_of, written};
 
 /// What is checked, and what its templates read.
 pub(super) struct Case {
@@ -64,7 +64,7 @@ pub(super) async fn judge(
 ) -> (Vec<Verdict>, Vec<Artifact>) {
     let run = &case.run;
     let attempt = case.attempt.as_ref();
-    let step = attempt.map(|attempt| step_of(run, &attempt.place));
+    let step = attempt.map(|attempt| written(run, &attempt.place));
     let before = look(run, step).await;
     let mut verdicts = case.verdicts(stop).await;
     let after = look(run, step).await;
@@ -130,7 +130,7 @@ impl Case {
     async fn verdicts(&self, stop: &watch::Receiver<Stop>) -> Vec<Verdict> {
         let run = &self.run;
         let checks = match &self.attempt {
-            Some(attempt) => &step_of(run, &attempt.place).verify,
+            Some(attempt) => &written(run, &attempt.place).verify,
             None => &run.plan.parts().verify,
         };
         let ground = self.ground().await;

@@ -173,7 +173,7 @@ fn ended(task: &Task, finished: Finished, timed_out: bool) -> Ended {
         _ if timed_out => Exit::TimedOut,
         Outcome::Succeeded => Exit::Done,
         Outcome::Cancelled => Exit::Cancelled,
-        Outcome::Failed => Exit::Unable {
+        Outcome::Failed | Outcome::Abandoned => Exit::Unable {
             why: format!(
                 "nested run {} failed: {}",
                 finished.run.short(),

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use tokio::sync::watch;
+use tokio::sync::{oneshot, watch};
 
 use crate::exec::Stop;
 use crate::machine::{Ask, Attempt, Effect};
@@ -27,7 +27,13 @@ impl Dispatcher {
                 if let Some(waiter) = self.lockers.remove(&place) {
                     waiter.abort();
                 }
-                self.units.spawn(locks::unlock(run, place, lock));
+                let (freed, freeing) = oneshot::channel();
+                self.freeing.insert(place.clone(), freeing);
+                self.unit(async move {
+                    let report = locks::unlock(run, place, lock).await;
+                    drop(freed);
+                    report
+                });
             }
             // Who insists on the end does not wait for what evidence is worth.
             Effect::Finish { .. } => {
@@ -36,7 +42,15 @@ impl Dispatcher {
                 }
             }
             Effect::Lock { place, lock } => {
-                let waiter = self.units.spawn(locks::lock(run, place.clone(), lock));
+                // In another round it is taken only once it was given back.
+                let freeing = self.freeing.remove(&place);
+                let wanted = place.clone();
+                let waiter = self.unit(async move {
+                    if let Some(freeing) = freeing {
+                        let _ = freeing.await;
+                    }
+                    locks::lock(run, wanted, lock).await
+                });
                 self.lockers.insert(place, waiter);
             }
             Effect::Ask(ask) => self.ask(ask),
@@ -52,14 +66,14 @@ impl Dispatcher {
     /// Looks whether people have answered a question.
     fn ask(&mut self, ask: Box<Ask>) {
         let run = Arc::clone(&self.run);
-        let looks = self.units.spawn(asking::look(run, ask.clone()));
+        let looks = self.unit(asking::look(run, ask.clone()));
         self.asks.insert(ask.number, (ask, looks));
     }
 
     /// Looks whether people have answered in time, which is over.
     pub(super) fn look_last(&mut self, ask: Box<Ask>) {
         let run = Arc::clone(&self.run);
-        self.units.spawn(asking::last_look(run, ask));
+        self.unit(asking::last_look(run, ask));
     }
 
     /// Looks once more whether people have answered.
@@ -120,16 +134,14 @@ impl Dispatcher {
                 item_value,
                 reads,
             } => {
-                self.units
-                    .spawn(super::cache::look(run, place, item_value, reads));
+                self.unit(super::cache::look(run, place, item_value, reads));
             }
             Effect::Remember {
                 place,
                 outputs,
                 artifacts,
             } => {
-                self.units
-                    .spawn(super::cache::remember(run, place, outputs, artifacts));
+                self.unit(super::cache::remember(run, place, outputs, artifacts));
             }
             other => self.look_at(run, other),
         }
@@ -158,10 +170,10 @@ impl Dispatcher {
                     steps,
                     outputs,
                 };
-                self.units.spawn(asked.ask(stop));
+                self.unit(asked.ask(stop));
             }
             Effect::Confirm { places } => {
-                self.confirms = Some(self.units.spawn(evidence::confirm(run, places)));
+                self.confirms = Some(self.unit(evidence::confirm(run, places)));
             }
             _ => {}
         }
@@ -171,7 +183,7 @@ impl Dispatcher {
     fn start(&mut self, task: unit::Task) {
         for place in evidence::dependencies(&task.run, &task.attempt) {
             let run = Arc::clone(&task.run);
-            self.units.spawn(evidence::relied_on(run, place));
+            self.unit(evidence::relied_on(run, place));
         }
         self.begin(task);
     }
@@ -179,7 +191,7 @@ impl Dispatcher {
     /// Begins checks.
     fn judge(&mut self, case: judging::Case) {
         let stop = self.stopper(case.attempt.clone());
-        self.units.spawn(judging::check(case, stop));
+        self.unit(judging::check(case, stop));
     }
 
     /// Begins, or takes up again, the work of an attempt.
@@ -189,7 +201,7 @@ impl Dispatcher {
         if matches!(step.work, Work::Uses(_)) {
             self.nested.insert(task.attempt.clone());
         }
-        self.units.spawn(task.work(stop));
+        self.unit(task.work(stop));
     }
 
     fn stopper(&mut self, attempt: Option<Attempt>) -> watch::Receiver<Stop> {

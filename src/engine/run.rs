@@ -47,7 +47,10 @@ pub(super) struct Errand {
 pub(super) struct Ongoing {
     pub(super) session: Arc<Session>,
     pub(super) this: RunRef,
+    /// The plan as it is written.
     pub(super) plan: Arc<Plan>,
+    /// The plan as it is carried out now: steps may be done in other ways.
+    current: Mutex<Arc<Plan>>,
     params: Object,
     /// The parameters, if gates rewrote them.
     rewritten: OnceLock<Object>,
@@ -108,6 +111,7 @@ impl Ongoing {
         Ok(Arc::new(Self {
             session,
             this,
+            current: Mutex::new(Arc::clone(&plan)),
             plan,
             params,
             rewritten: OnceLock::new(),
@@ -127,6 +131,18 @@ impl Ongoing {
     /// The resolved parameters, as gates let them in.
     pub(super) fn params(&self) -> &Object {
         self.rewritten.get().unwrap_or(&self.params)
+    }
+
+    /// The plan as it is carried out now.
+    pub(super) fn current(&self) -> Arc<Plan> {
+        let current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
+        Arc::clone(&current)
+    }
+
+    /// Notes in which ways steps are done from now on.
+    pub(super) fn note_plan(&self, plan: &Arc<Plan>) {
+        let mut current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
+        *current = Arc::clone(plan);
     }
 
     /// Notes what gates let in.

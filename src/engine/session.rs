@@ -7,7 +7,7 @@ use crate::exec::evidence::Memo;
 use crate::exec::sandbox::Around;
 use crate::exec::secret::Everybodys;
 use crate::exec::{Hands, Host, http};
-use crate::machine::{Approved, OtherLogic, Outcome, Stale, Standing, Tally};
+use crate::machine::{Approved, Criteria, OtherLogic, Outcome, Stale, Standing, Tally};
 use crate::model::{Object, Plan};
 use crate::name::{Name, RunId};
 use crate::repeat::Past;
@@ -118,6 +118,8 @@ pub struct Finished {
     pub stale: Vec<Stale>,
     /// Its outputs.
     pub outputs: Object,
+    /// How many criteria hold, if the result was accepted with less than all.
+    pub accepted: Option<Criteria>,
 }
 
 /// Why a run cannot go on. Its record is whole, and it can be resumed.

@@ -16,7 +16,7 @@ use crate::exec::{
     Env, OnOutput, Stop, Unable, attempt, correction, http, log, outputs, shell, wait,
 };
 use crate::machine::{Attempt, Correction, Ended, Exit, Happening, Item, Place};
-use crate::model::{Http, Object, Step, Wait, Work};
+use crate::model::{Http, Object, Plan, Step, StepIx, Wait, Work};
 use crate::name::EnvName;
 use crate::time::Moment;
 use crate::verify::classify;
@@ -45,6 +45,7 @@ impl Task {
     pub(super) async fn work(self, stop: watch::Receiver<Stop>) -> Report {
         let run = Arc::clone(&self.run);
         let step = step_of(&run, &self.attempt.place);
+        let step = &*step;
         let mut ended = match &step.work {
             Work::Uses(uses) => nested::run(&self, uses, step, stop).await?,
             Work::Wait(Wait::File(path)) => {
@@ -346,9 +347,31 @@ async fn told_to_end(mut stop: watch::Receiver<Stop>) {
     }
 }
 
-/// The step of a place.
-pub(super) fn step_of<'a>(run: &'a Ongoing, place: &Place) -> &'a Step {
+/// A step of a plan, with the plan.
+pub(super) struct StepOf {
+    plan: Arc<Plan>,
+    ix: StepIx,
+}
+
+impl std::ops::Deref for StepOf {
+    type Target = Step;
+
+    fn deref(&self) -> &Step {
+        self.plan.step(self.ix)
+    }
+}
+
+/// The step of a place, as it is written: what no alternative replaces.
+pub(super) fn written<'a>(run: &'a Ongoing, place: &Place) -> &'a Step {
     let ix = run.plan.find(place.step.as_str());
     run.plan
         .step(ix.expect("the machine names only steps of its plan"))
+}
+
+/// The step of a place, in the way in which it is done now.
+pub(super) fn step_of(run: &Ongoing, place: &Place) -> StepOf {
+    let plan = run.current();
+    let ix = plan.find(place.step.as_str());
+    let ix = ix.expect("the machine names only steps of its plan");
+    StepOf { plan, ix }
 }

@@ -271,9 +271,16 @@ impl Machine {
     /// Goes on after the plan's own criteria, or without them: gates look at the outputs of a run
     /// that succeeds.
     pub(super) fn after_verify(&mut self) {
+        if self.judge_round() {
+            return;
+        }
+        let accepted = self.state.control.accepted.is_some();
+        if self.state.control.abandoned.is_some() {
+            return self.after_publish();
+        }
         let bad = self.state.failed.is_some() || self.state.ending();
         let held = self.state.judged != Some(false);
-        if !bad && held && has_gates(&self.plan, None, GatePoint::Publish) {
+        if (!bad && held || accepted) && has_gates(&self.plan, None, GatePoint::Publish) {
             let phase = Phase::Publish;
             self.emit(Fact::PhaseEntered { phase });
             self.ask_gates(None, GatePoint::Publish);

@@ -2,7 +2,7 @@
 
 use super::ends::End;
 use super::gates::has_gates;
-use super::state::{self, Cancelled, Doing, Gave, ItemSlot, Live, Many, Offer, Spot, State};
+use super::state::{self, Cancelled, Doing, Gave, Live, Many, Offer, Spot, State};
 use super::{Attempt, Cached, Exit, Fact, GatePoint, Item, Phase, Place, StepState, Verdict};
 use crate::model::{Object, Plan, Work};
 use crate::name::Name;
@@ -30,9 +30,21 @@ impl State {
             }
             Fact::StepExpanded { step, items } => self.expand(plan, at, step, items),
             Fact::CriterionJudged { attempt, verdict } => match attempt {
-                Some(attempt) => self.ruled(plan, attempt, verdict),
-                None => self.judge(verdict),
+                Some(attempt) => {
+                    let step = plan.find(attempt.place.step.as_str()).map(|ix| ix.0);
+                    if plan.parts().replan.is_some() {
+                        self.control.count(step, verdict);
+                    }
+                    self.ruled(plan, attempt, verdict);
+                }
+                None => {
+                    if plan.parts().replan.is_some() {
+                        self.control.count(None, verdict);
+                    }
+                    self.judge(verdict);
+                }
             },
+            Fact::RoundClosed(round) => self.close_round(plan, round, at),
             Fact::RunStopping { step } => self.stopping = plan.find(step.as_str()).map(|ix| ix.0),
             Fact::CancelRequested { why, force } => {
                 let why = why.clone();
@@ -115,6 +127,7 @@ impl State {
             class,
             tolerated,
             outputs,
+            why,
             ..
         } = fact
         else {
@@ -125,7 +138,12 @@ impl State {
         };
         if let Some(slot) = self.place_mut(spot) {
             slot.class = *class;
-            slot.tries = None;
+            // The controller looks at what a failure came to, and its next attempt is told.
+            if plan.parts().replan.is_some() && *state == StepState::Failed {
+                slot.failed_for_good(why);
+            } else {
+                slot.tries = None;
+            }
             if spot.item.is_some() && slot.result.is_none() && !outputs.is_empty() {
                 slot.result = Some(Box::new(Gave {
                     outputs: outputs.clone(),
@@ -193,9 +211,14 @@ impl State {
             return;
         };
         self.due.remove(&ix.0);
-        let open = u32::try_from(items.len()).unwrap_or(u32::MAX);
+        let open = open_of(items);
         let room = plan.step(ix).max_parallel.unwrap_or(u32::MAX).min(open);
-        let slots = vec![ItemSlot::default(); items.len()];
+        let spot = |item| Spot {
+            step: ix.0,
+            item: Some(item),
+        };
+        let slot = |item| self.made.get(&spot(item)).cloned().unwrap_or_default();
+        let slots = (0..open).map(slot).collect();
         let many = Many {
             items: items.to_vec(),
             slots,
@@ -225,6 +248,7 @@ impl State {
         self.roomless.remove(&spot);
         self.locking.remove(&spot);
         self.returning.remove(&spot);
+        self.unheard.remove(&spot);
         self.resting.remove(&spot);
         Some(spot)
     }
@@ -341,6 +365,10 @@ impl Gave {
             standing: None,
         }
     }
+}
+
+fn open_of(items: &[Item]) -> u32 {
+    u32::try_from(items.len()).unwrap_or(u32::MAX)
 }
 
 /// What comes after the work of an attempt: its gates, if it has any, else its checks.

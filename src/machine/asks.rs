@@ -174,6 +174,14 @@ impl Machine {
         };
         match given.decision {
             Decision::Approved => {
+                // What goes on with it waits for its lock, and the answer with it.
+                if let Some(spot) = asked
+                    .spot
+                    .filter(|spot| self.state.returning.contains(spot))
+                {
+                    self.state.unheard.insert(spot);
+                    return;
+                }
                 self.tell_answer(number, given);
                 self.approved(asked);
             }

@@ -158,6 +158,19 @@ pub enum Effect {
     },
 }
 
+impl Effect {
+    /// Whether it prepares the next attempt of a place: where the controller lets the place begin
+    /// anew, it is not needed any more.
+    pub fn prepares(&self) -> bool {
+        match self {
+            Self::Lock { .. } | Self::Lookup { .. } => true,
+            Self::Gate { place, .. } => place.is_some(),
+            Self::Wake { timer, .. } => matches!(timer, Timer::Queue(_)),
+            _ => false,
+        }
+    }
+}
+
 /// What a timer is for.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(tag = "timer", rename_all = "snake_case")]

@@ -1,8 +1,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Approved, Artifact, Ask, Attempt, Cached, Exit, FixedFile, GatePoint, Given, Item, Outcome,
-    Phase, Place, Stale, Standing, StepState, Tally, Verdict,
+    Approved, Artifact, Ask, Attempt, Cached, Criteria, Exit, FixedFile, GatePoint, Given, Item,
+    Outcome, Phase, Place, Round, Stale, Standing, StepState, Tally, Verdict,
 };
 use crate::digest::Digest;
 use crate::gate::GateResult;
@@ -194,6 +194,9 @@ pub enum Fact {
         #[serde(flatten)]
         given: Given,
     },
+    /// All steps of a round have ended, and the controller has judged it. Only runs of plans with
+    /// `replan` have rounds.
+    RoundClosed(Box<Round>),
     /// A gate keeps the run from going on.
     RunBlocked {
         /// The gate, or what else it was that nobody agreed to.
@@ -278,5 +281,8 @@ pub enum Fact {
         /// The plan's outputs.
         #[serde(default, skip_serializing_if = "Object::is_empty")]
         outputs: Object,
+        /// How many criteria hold, if the result was accepted with less than all.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        accepted: Option<Criteria>,
     },
 }

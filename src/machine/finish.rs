@@ -37,7 +37,10 @@ impl Machine {
         let step = plan.step(spot.ix());
         let retry = &step.retry;
         let repeat = class == Some(Class::Interrupted) && step.idempotent;
-        let granted = class.is_some_and(|class| retry.on.contains(&class)) && made <= retry.max;
+        // What was tried in earlier rounds was tried in another way.
+        let base = self.state.place(spot).map_or(0, |slot| slot.base);
+        let tried = made.saturating_sub(base);
+        let granted = class.is_some_and(|class| retry.on.contains(&class)) && tried <= retry.max;
         // There is no number for an attempt after the last.
         let Some(next) = made.checked_add(1).filter(|_| repeat || granted) else {
             return false;
@@ -46,7 +49,7 @@ impl Machine {
         let wait = if repeat {
             std::time::Duration::ZERO
         } else {
-            retry.delay(made, self.seed(&attempt))
+            retry.delay(tried, self.seed(&attempt))
         };
         let due = self.now.after(wait);
         let why = why.to_owned();
@@ -160,10 +163,7 @@ impl Machine {
     /// Fails a place that has waited too long for its turn.
     pub(super) fn waited_too_long(&mut self, place: &Place) {
         let Some(spot) = self.spot(place) else { return };
-        let untried = self
-            .state
-            .place(spot)
-            .is_some_and(|slot| slot.attempts == 0);
+        let untried = self.state.place(spot).is_some_and(|slot| slot.made() == 0);
         let waits = self.state.is_queued(spot);
         let waits = waits
             || spot.item.is_some() && !self.is_over(spot) && !self.state.live.contains_key(&spot);

@@ -170,6 +170,10 @@ impl Machine {
             return;
         }
         if spot.is_none() && self.state.ending() {
+            // A run that was told to end publishes nothing, and still cleans up.
+            if point == GatePoint::Publish {
+                self.after_publish();
+            }
             return;
         }
         self.follow(spot, point, heard, rewritten);

@@ -265,6 +265,20 @@ pub enum Outcome {
     Failed,
     /// It was told to end.
     Cancelled,
+    /// It failed, and the controller has nothing left to try.
+    Abandoned,
+}
+
+impl Happening {
+    /// Whether it answers what prepares the next attempt of a place; see [`Effect::prepares`].
+    ///
+    /// [`Effect::prepares`]: super::Effect::prepares
+    pub fn prepares(&self) -> bool {
+        matches!(
+            self,
+            Self::Locked { .. } | Self::Looked { .. } | Self::Gated { place: Some(_), .. }
+        )
+    }
 }
 
 impl Exit {

@@ -11,6 +11,7 @@
 //! may arrive twice. **Invariant:** a turn costs what it changes: the edges of the steps that
 //! ended, never a scan or a copy of the state.
 
+mod actuator;
 mod advance;
 mod advice;
 mod again;
@@ -20,6 +21,7 @@ mod ask;
 mod asks;
 mod blocked;
 mod confirm;
+mod control;
 mod correction;
 mod effect;
 mod end;
@@ -31,8 +33,12 @@ mod flaw;
 mod gates;
 mod held;
 mod input;
+mod measure;
 mod over;
+mod reopen;
 mod resume;
+mod round;
+mod rounds;
 mod scope;
 mod standing;
 mod state;
@@ -54,6 +60,7 @@ pub use gates::{GatePoint, gates_at};
 pub use input::{
     Artifact, Cached, Ended, Exit, Happening, Input, Kept, Left, Outcome, Ruling, Verdict,
 };
+pub use round::{Blame, Change, Criteria, Round};
 pub use standing::{Item, Phase, Standing, StepState, Tally};
 pub use state::State;
 pub use subject::{Attempt, Place};

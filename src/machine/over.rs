@@ -19,6 +19,8 @@ impl Machine {
         let standing = match outcome {
             // What is no longer what was checked is not proved, whatever else was.
             Outcome::Succeeded if !self.state.stale.is_empty() => Standing::Reported,
+            // What does not hold in full is not proved.
+            Outcome::Succeeded if self.state.control.accepted.is_some() => Standing::Reported,
             Outcome::Succeeded if checked == Some(true) => Standing::Verified,
             // What was left out by choice was not proved.
             Outcome::Succeeded if !self.state.left.is_empty() => Standing::Reported,
@@ -32,6 +34,7 @@ impl Machine {
             path: path.clone(),
         });
         let stale = stale.collect();
+        let accepted = self.state.control.accepted;
         let outputs = if outcome == Outcome::Succeeded {
             outputs
         } else {
@@ -45,6 +48,7 @@ impl Machine {
             tally,
             stale,
             outputs: outputs.clone(),
+            accepted: accepted.filter(|_| outcome == Outcome::Succeeded),
         });
         self.turn.effects.push(Effect::Finish { outputs });
     }
@@ -57,7 +61,11 @@ impl Machine {
         if state.timed_out {
             return (Outcome::Failed, self.ending_why());
         }
-        if let Some(step) = state.failed {
+        if let Some(why) = &state.control.abandoned {
+            return (Outcome::Abandoned, why.clone());
+        }
+        let accepted = state.control.accepted.is_some();
+        if let (Some(step), false) = (state.failed, accepted) {
             return (
                 Outcome::Failed,
                 format!("step `{}` failed", self.plan.step(StepIx(step)).id),
@@ -66,7 +74,7 @@ impl Machine {
         if let Some(why) = &state.blocked {
             return (Outcome::Failed, why.clone());
         }
-        if state.judged == Some(false) {
+        if state.judged == Some(false) && !accepted {
             return (
                 Outcome::Failed,
                 format!(

@@ -62,7 +62,7 @@ impl Machine {
             let many = slot.many.as_ref().filter(|_| !slot.state.is_final());
             let slots = many.map_or(&[][..], |many| &many.slots);
             let spots = (0_u32..).zip(slots).map(|(item, slot)| (Some(item), slot));
-            let untried = spots.filter(|(_, slot)| slot.attempts == 0 && slot.ended.is_none());
+            let untried = spots.filter(|(_, slot)| slot.made() == 0 && slot.ended.is_none());
             waiting.extend(untried.map(|(item, _)| Spot { step, item }));
         }
         waiting.retain(|spot| !live.contains_key(spot));
@@ -80,9 +80,13 @@ impl Machine {
         for spot in std::mem::take(&mut self.state.locking) {
             self.state.enqueue(&plan, spot);
         }
-        // What has not begun holds no lock, though people are asked about it.
-        let begun = |live: &state::Live| live.doing != Doing::Asking || live.attempt > 0;
-        let live = self.state.live.iter().filter(|(_, live)| begun(live));
+        // What has not begun holds no lock, though people are asked about it; a result of the cache
+        // has begun.
+        let has_result = |spot| (self.state.place(spot)).is_some_and(|slot| slot.result.is_some());
+        let begun = |(spot, live): &(&Spot, &state::Live)| {
+            live.doing != Doing::Asking || live.attempt > 0 || has_result(**spot)
+        };
+        let live = self.state.live.iter().filter(begun);
         let live: Vec<Spot> = live.map(|(spot, _)| *spot).collect();
         for spot in live {
             let lock = plan.step(spot.ix()).concurrency.clone();
@@ -105,7 +109,14 @@ impl Machine {
         let item_value = self.state.item(spot).cloned();
         match (live.doing, &step.work) {
             // People are asked again with all other questions.
-            (Doing::Asking, _) => {}
+            (Doing::Asking, _) => {
+                if self.state.unheard.remove(&spot) {
+                    let asks = self.state.asks.values();
+                    let of_it = asks.filter(|asked| asked.spot == Some(spot));
+                    let again = of_it.map(|asked| Effect::Ask(Box::new(asked.ask.clone())));
+                    self.turn.effects.extend(again);
+                }
+            }
             (Doing::Leaving, _) => self.ask_gates(Some(spot), GatePoint::Leave),
             (Doing::Looking | Doing::Entering, _) => {
                 self.state.free(spot);

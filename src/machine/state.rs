@@ -2,6 +2,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
+use super::control::Control;
 use super::tries::Tries;
 use super::{Artifact, Ask, Attempt, Item, Outcome, Phase, Place, Standing, StepState, Tally};
 use crate::digest::Digest;
@@ -50,6 +51,8 @@ pub struct State {
     pub(super) locking: BTreeSet<Spot>,
     /// Places that go on after a resume, as soon as they hold their lock again.
     pub(super) returning: BTreeSet<Spot>,
+    /// Those of them about which people have agreed in the meantime.
+    pub(super) unheard: BTreeSet<Spot>,
     /// Places that hold a lock.
     pub(super) locked: BTreeSet<Spot>,
     /// The step whose failure keeps others from beginning.
@@ -88,6 +91,11 @@ pub struct State {
     pub(super) blocked: Option<String>,
     /// The outputs of the run, if gates rewrote them.
     pub(super) published: Option<Object>,
+    /// What the controller knows.
+    pub(super) control: Control,
+    /// What items of repeated steps begin with in the next round.
+    #[serde(with = "pairs")]
+    pub(super) made: BTreeMap<Spot, ItemSlot>,
     pub(super) tally: Tally,
     pub(super) outcome: Option<Outcome>,
 }
@@ -142,6 +150,8 @@ pub(super) struct Many {
 pub(super) struct ItemSlot {
     /// Attempts begun.
     pub(super) attempts: u32,
+    /// How many of them were begun in earlier rounds.
+    pub(super) base: u32,
     /// Whether it was told, since the last attempt, that it waits for its lock.
     pub(super) awaits: bool,
     /// Its final state.
@@ -228,6 +238,7 @@ impl State {
             resting: BTreeMap::new(),
             locking: BTreeSet::new(),
             returning: BTreeSet::new(),
+            unheard: BTreeSet::new(),
             locked: BTreeSet::new(),
             stopping: None,
             cancelled: None,
@@ -246,6 +257,8 @@ impl State {
             gate_tries: 0,
             blocked: None,
             published: None,
+            control: Control::default(),
+            made: BTreeMap::new(),
             tally: Tally::default(),
             outcome: None,
         }
@@ -354,19 +367,21 @@ pub(super) fn attempt(plan: &Plan, spot: Spot, attempt: u32) -> Attempt {
 }
 
 /// Maps with keys that are no strings, as lists of pairs.
-mod pairs {
+pub(super) mod pairs {
     use std::collections::BTreeMap;
 
     use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-    pub(super) fn serialize<K: Serialize, V: Serialize, S: Serializer>(
+    pub(in crate::machine) fn serialize<K: Serialize, V: Serialize, S: Serializer>(
         map: &BTreeMap<K, V>,
         serializer: S,
     ) -> Result<S::Ok, S::Error> {
         serializer.collect_seq(map)
     }
 
-    pub(super) fn deserialize<'de, K, V, D>(deserializer: D) -> Result<BTreeMap<K, V>, D::Error>
+    pub(in crate::machine) fn deserialize<'de, K, V, D>(
+        deserializer: D,
+    ) -> Result<BTreeMap<K, V>, D::Error>
     where
         K: Deserialize<'de> + Ord,
         V: Deserialize<'de>,

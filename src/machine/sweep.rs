@@ -67,7 +67,7 @@ impl Machine {
             let begun = |live: &Live| !matches!(live.doing, Doing::Looking | Doing::Entering);
             let asked = live.is_some_and(|live| live.doing == Doing::Asking && live.attempt == 0);
             let works = live.is_some_and(begun) && !asked;
-            let tried = (self.state.place(spot)).is_some_and(|slot| slot.attempts > 0);
+            let tried = (self.state.place(spot)).is_some_and(|slot| slot.made() > 0);
             if self.is_over(spot) || works || tried && !resting {
                 continue;
             }

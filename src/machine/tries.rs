@@ -64,11 +64,23 @@ impl State {
 }
 
 impl ItemSlot {
+    /// Notes why the place failed, if its attempts do not say it: a gate blocked it, say.
+    pub(super) fn failed_for_good(&mut self, why: &str) {
+        if self.tries.is_none() && self.made() > 0 {
+            self.tries = Some(Box::new(Tries {
+                attempt: self.attempts,
+                class: self.class,
+                exit: Some(why.to_owned()),
+                ..Tries::default()
+            }));
+        }
+    }
+
     /// Notes that a gate wants an attempt to be made again, and how.
     pub(super) fn told_by_gate(&mut self, gate: &GateId, todo: &str) {
         let attempt = self.attempts;
         // Before the first attempt there is nothing to be done otherwise.
-        if attempt == 0 && self.result.is_none() {
+        if self.made() == 0 && self.result.is_none() {
             return;
         }
         let tries = self.tries.get_or_insert_default();

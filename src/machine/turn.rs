@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::end::Final;
 use super::flaw::{bad_outputs, refutation};
 use super::gates::has_gates;
+use super::rounds::in_ways;
 use super::scope::{self, View};
 use super::state::{self, Doing, Live, Spot, State};
 use super::{
@@ -18,6 +19,9 @@ use crate::time::Moment;
 /// One run of one plan.
 #[derive(Clone, Debug)]
 pub struct Machine {
+    /// The plan as it is written.
+    pub(super) base: Arc<Plan>,
+    /// The plan as it is carried out now.
     pub(super) plan: Arc<Plan>,
     pub(super) state: State,
     pub(super) turn: Turn,
@@ -49,6 +53,7 @@ impl Machine {
     pub fn new(plan: Arc<Plan>, run: RunId, params: Object) -> Self {
         let state = State::new(&plan, run, params);
         Self {
+            base: Arc::clone(&plan),
             plan,
             state,
             turn: Turn::default(),
@@ -74,7 +79,7 @@ impl Machine {
             return Err(OtherLogic { found: *logic });
         }
         self.now = self.now.max(event.at);
-        self.state.apply(&self.plan, event.at, &event.fact);
+        self.fold(event.at, &event.fact);
         Ok(())
     }
 
@@ -336,8 +341,18 @@ impl Machine {
 
     /// Records a fact and lets the state take it into account.
     pub(super) fn emit(&mut self, fact: Fact) {
-        self.state.apply(&self.plan, self.now, &fact);
+        self.fold(self.now, &fact);
         self.turn.events.push(Event { at: self.now, fact });
+    }
+
+    /// Lets the state, and with it the ways that steps are done in, take a fact into account.
+    fn fold(&mut self, at: Moment, fact: &Fact) {
+        self.state.apply(&self.plan, at, fact);
+        if let Fact::RoundClosed(round) = fact
+            && !round.changes.is_empty()
+        {
+            self.plan = in_ways(&self.base, &self.state.control.ways);
+        }
     }
 
     /// The number of a named place.

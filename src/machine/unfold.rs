@@ -71,16 +71,21 @@ impl Machine {
             .collect();
         for (item, offer) in taken {
             let item = Some(item);
+            let other = Some(offer.from).filter(|from| *from != self.state.run);
+            let why = match &other {
+                Some(from) => format!("kept from run {}", from.short()),
+                None => "kept from the round before".to_owned(),
+            };
             self.emit(Fact::StepEnded {
                 place: state::place(&self.plan, Spot { step, item }),
                 state: StepState::Succeeded,
                 standing: offer.standing,
-                why: format!("kept from run {}", offer.from.short()),
+                why,
                 class: None,
                 tolerated: false,
                 cached: None,
                 outputs: offer.outputs,
-                from: Some(offer.from),
+                from: other,
             });
         }
     }

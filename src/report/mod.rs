@@ -28,6 +28,7 @@ pub mod mistakes;
 mod paint;
 pub mod questions;
 pub mod record;
+pub mod rounds;
 mod table;
 mod units;
 mod words;

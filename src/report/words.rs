@@ -27,7 +27,7 @@ pub fn state_style(state: StepState) -> Style {
 pub fn outcome_style(outcome: Outcome) -> Style {
     match outcome {
         Outcome::Succeeded => GOOD,
-        Outcome::Failed => BAD,
+        Outcome::Failed | Outcome::Abandoned => BAD,
         Outcome::Cancelled => WARN,
     }
 }

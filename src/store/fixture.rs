@@ -123,6 +123,7 @@ pub(super) fn run_ended() -> Fact {
         },
         stale: Vec::new(),
         outputs: object(json!({"total": 3})),
+        accepted: None,
     }
 }
 

@@ -94,6 +94,7 @@ pub(super) fn event(
         Fact::RetryScheduled { attempt, why, .. } => change.step_waits(&attempt.place, why),
         Fact::StepEnded { .. } => change.step_ended(&event.fact),
         Fact::RunEnded { .. } => change.run_ended(&event.fact),
+        Fact::RoundClosed(round) => change.reopened(&round.reopened),
         Fact::EvidenceStale(stale) => change.stale(stale),
         Fact::ApprovalAsked(ask) => {
             change.asks(1)?;
@@ -168,6 +169,15 @@ impl<'a> Change<'a> {
             "INSERT INTO steps (run, step, item, item_key, first, state)
              VALUES (?1, ?2, ?3, ?4, ?5, ?6)
              ON CONFLICT DO UPDATE SET state = excluded.state",
+        )?;
+        // A round before this one may have had more of them.
+        self.execute(
+            "DELETE FROM steps WHERE run = ?1 AND step = ?2 AND item >= ?3",
+            (
+                self.run,
+                step.as_str(),
+                i64::try_from(items.len()).unwrap_or(i64::MAX),
+            ),
         )?;
         let running = StepState::Running.as_str();
         insert.execute((
@@ -334,6 +344,20 @@ impl<'a> Change<'a> {
         )
     }
 
+    /// Steps begin anew, in another round.
+    fn reopened(&self, steps: &[Name]) -> rusqlite::Result<()> {
+        for step in steps {
+            self.execute(
+                "UPDATE steps SET state = 'pending', standing = 'unchecked', ended = NULL,
+                     why = '', class = NULL, tolerated = 0, cached = NULL, outputs = NULL,
+                     kept_from = NULL, stale = NULL
+                 WHERE run = ?1 AND step = ?2",
+                (self.run, step.as_str()),
+            )?;
+        }
+        Ok(())
+    }
+
     fn run_ended(&self, fact: &Fact) -> rusqlite::Result<()> {
         let Fact::RunEnded {
             outcome,
@@ -343,13 +367,14 @@ impl<'a> Change<'a> {
             tally,
             outputs,
             stale: _,
+            accepted,
         } = fact
         else {
             return Ok(());
         };
         self.execute(
             "UPDATE runs SET ended = ?2, outcome = ?3, why = ?4, failed = ?5, standing = ?6,
-                 tally = ?7, outputs = ?8
+                 tally = ?7, outputs = ?8, accepted = ?9
              WHERE key = ?1",
             (
                 self.run,
@@ -360,6 +385,7 @@ impl<'a> Change<'a> {
                 standing.as_str(),
                 Json(tally),
                 given(outputs),
+                accepted.map(Json),
             ),
         )
     }

@@ -9,7 +9,7 @@ use crate::name::RunId;
 
 /// The columns that [`run`] reads.
 pub(super) const RUN: &str = "id, plan, path, outcome, standing, params, parent, parent_attempt, \
-     retry_of, created, ended, why, failed, tally, outputs, \
+     retry_of, created, ended, why, failed, tally, outputs, accepted, \
      iif(outcome IS NULL, (WITH RECURSIVE below (id) AS ( \
          SELECT runs.id UNION ALL \
          SELECT inner.id FROM runs AS inner JOIN below ON inner.parent = below.id) \
@@ -63,6 +63,9 @@ pub(super) fn run(row: &Row<'_>) -> rusqlite::Result<RunRow> {
             .map_or_else(Default::default, |tally| tally.0),
         outputs: outputs(row)?,
         asks: row.get("asks")?,
+        accepted: row
+            .get::<_, Option<Json<_>>>("accepted")?
+            .map(|accepted| accepted.0),
     })
 }
 

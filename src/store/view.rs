@@ -1,6 +1,6 @@
 use serde::Serialize;
 
-use crate::machine::{Artifact, Exit, Outcome, Standing, StepState, Tally, Verdict};
+use crate::machine::{Artifact, Criteria, Exit, Outcome, Standing, StepState, Tally, Verdict};
 use crate::model::{Class, Object};
 use crate::name::{Name, PlanId, RunId};
 use crate::time::Moment;
@@ -38,6 +38,8 @@ pub struct RunRow {
     pub outputs: Object,
     /// How many questions people have not answered.
     pub asks: u32,
+    /// How many criteria held, if it was accepted with less than all.
+    pub accepted: Option<Criteria>,
 }
 
 /// Where a run is in its life.

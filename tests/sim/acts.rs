@@ -79,7 +79,16 @@ impl World {
             acts.push((self.now, Act::Ack(at)));
         }
         for (number, unit) in engine.units.iter().enumerate() {
-            if !matches!(&unit.job, Job::Lock { lock, .. } if !self.is_free(lock)) {
+            // In another round a lock is taken once it was given back.
+            let waits = match &unit.job {
+                Job::Lock { place, lock } => {
+                    let back =
+                        |job: &Job| matches!(job, Job::Unlock { place: p, .. } if p == place);
+                    !self.is_free(lock) || engine.units.iter().any(|unit| back(&unit.job))
+                }
+                _ => false,
+            };
+            if !waits {
                 acts.push((unit.due, Act::Unit(at, number)));
             }
         }

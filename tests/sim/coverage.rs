@@ -12,7 +12,7 @@ use super::faults::Fault;
 pub struct Coverage(BTreeMap<(&'static str, &'static str), u64>);
 
 /// Every kind of event.
-const FACTS: [&str; 26] = [
+const FACTS: [&str; 27] = [
     "run_started",
     "step_kept",
     "item_kept",
@@ -39,6 +39,7 @@ const FACTS: [&str; 26] = [
     "approval_asked",
     "approval_answered",
     "run_blocked",
+    "round_closed",
 ];
 
 /// Every kind of effect.
@@ -169,6 +170,7 @@ fn fact(fact: &Fact) -> &'static str {
         Fact::ApprovalAsked(_) => "approval_asked",
         Fact::ApprovalAnswered { .. } => "approval_answered",
         Fact::RunBlocked { .. } => "run_blocked",
+        Fact::RoundClosed(_) => "round_closed",
     }
 }
 

@@ -77,6 +77,19 @@ impl Engine {
         }
     }
 
+    /// Another round begins: what prepares attempts of the one before comes to nothing.
+    pub fn begins_anew(&mut self) {
+        for turn in &mut self.turns {
+            turn.effects.retain(|effect| !effect.prepares());
+        }
+        self.units.retain(|unit| {
+            !matches!(
+                unit.job,
+                Job::Look { .. } | Job::Lock { .. } | Job::Gate { place: Some(_), .. }
+            )
+        });
+    }
+
     /// Whether the run is over, and all of it carried out.
     pub fn is_done(&self) -> bool {
         self.machine.outcome().is_some() && self.turns.is_empty() && self.units.is_empty()

@@ -60,8 +60,17 @@ impl Fates {
     }
 
     /// What the checks of an attempt find, or those of the plan.
-    pub fn verdicts(self, run: usize, attempt: Option<&Attempt>, checks: &[Check]) -> Vec<Verdict> {
-        let whose = attempt.map_or("the plan".into(), ToString::to_string);
+    pub fn verdicts(
+        self,
+        run: usize,
+        (attempt, round): (Option<&Attempt>, usize),
+        checks: &[Check],
+    ) -> Vec<Verdict> {
+        let whose = match (attempt, round) {
+            (Some(attempt), _) => attempt.to_string(),
+            (None, 0) => "the plan".into(),
+            (None, round) => format!("the plan, round {round}"),
+        };
         let mut dice = self.dice(run, &format!("checks of {whose}"));
         let rulings = [
             Ruling::Pass,

@@ -3,8 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use wf::digest::Digest;
-use wf::machine::{Attempt, Decision, Event, Fact, GatePoint, Phase, Place, Standing, StepState};
-use wf::model::{Object, Plan, Step, Work};
+use wf::machine::{
+    Attempt, Decision, Event, Fact, GatePoint, Phase, Place, Round, Standing, StepState,
+};
+use wf::model::{Object, Plan, Step, StepIx, Work};
 use wf::name::Name;
 use wf::time::Moment;
 
@@ -16,8 +18,12 @@ use wf::time::Moment;
 )]
 pub struct Ledger {
     pub places: BTreeMap<Place, Book>,
+    /// What each step depends on.
+    pub needs: BTreeMap<Name, Vec<Name>>,
     /// How many items a repeated step has.
     pub items: BTreeMap<Name, u32>,
+    /// Their keys.
+    pub keys: BTreeMap<Name, Vec<String>>,
     /// Items, by step and key, whose results were taken over.
     pub kept: BTreeSet<(Name, String)>,
     /// Whether somebody chose to leave something out.
@@ -48,6 +54,8 @@ pub struct Ledger {
     pub passed: BTreeSet<(Option<Place>, GatePoint)>,
     /// Whether a gate keeps the run from going on.
     pub blocked: bool,
+    /// The rounds that have ended.
+    pub rounds: Vec<Round>,
     /// The end of the run, as it was told.
     pub over: Option<Fact>,
 }
@@ -58,6 +66,10 @@ pub struct Ledger {
 pub struct Book {
     /// The number of the last attempt.
     pub attempts: u32,
+    /// How many attempts were begun in earlier rounds.
+    pub base: u32,
+    /// When the last round began that it is done again in.
+    pub again: Option<Moment>,
     /// The attempt under way; 0 is a result of the cache.
     pub live: Option<u32>,
     /// When it began.
@@ -113,8 +125,14 @@ impl Tried {
 
 impl Ledger {
     /// What a list of events says.
-    pub fn of<'a>(events: impl IntoIterator<Item = &'a Event>) -> Self {
-        let mut ledger = Self::default();
+    pub fn of<'a>(plan: &Plan, events: impl IntoIterator<Item = &'a Event>) -> Self {
+        let name = |ix: &StepIx| plan.step(*ix).id.clone();
+        let needs = |step: &Step| step.depends_on.iter().map(name).collect();
+        let steps = plan.steps().iter();
+        let mut ledger = Self {
+            needs: steps.map(|step| (step.id.clone(), needs(step))).collect(),
+            ..Self::default()
+        };
         events.into_iter().for_each(|event| ledger.take(event));
         ledger
     }
@@ -183,6 +201,8 @@ impl Ledger {
             Fact::StepExpanded { step, items } => {
                 let count = u32::try_from(items.len()).expect("lists are short");
                 self.items.insert(step.clone(), count);
+                let keys = items.iter().map(|item| item.key.clone()).collect();
+                self.keys.insert(step.clone(), keys);
                 self.at(&Place::of(step)).expanded = Some(event.at);
                 for (item, known) in (0..).zip(items) {
                     let kept = self.kept.contains(&(step.clone(), known.key.clone()));
@@ -241,6 +261,12 @@ impl Ledger {
                 self.passed.insert((place.clone(), *point));
             }
             Fact::RunBlocked { .. } => self.blocked = true,
+            Fact::RoundClosed(round) => {
+                self.rounds.push((**round).clone());
+                if round.goes_on() {
+                    self.reopen(&round.reopened, event.at);
+                }
+            }
             Fact::Escalated {
                 place: Some(place), ..
             } => self.at(place).sent_back += 1,
@@ -268,7 +294,8 @@ impl Ledger {
                 .max(before.and_then(|before| over(&before.id)));
         }
         let needed = step.depends_on.iter().map(|ix| over(&plan.step(*ix).id));
-        needed.max().unwrap_or(self.since)
+        let again = self.places.get(place).and_then(|book| book.again);
+        needed.max().unwrap_or(self.since).max(again)
     }
 
     fn take_of_place(&mut self, fact: &Fact) {
@@ -277,6 +304,7 @@ impl Ledger {
             Fact::CacheHit { place, .. } => {
                 let book = self.at(place);
                 (book.live, book.checking, book.cached) = (Some(0), true, true);
+                book.awaits = false;
                 book.begins(0);
             }
             Fact::AttemptStarted(Attempt { place, attempt }) => {
@@ -346,12 +374,65 @@ impl Ledger {
         }
     }
 
+    /// Steps begin anew. Their attempts go on counting; items that ended well stay as they are, if
+    /// what their step depends on does.
+    fn reopen(&mut self, steps: &[Name], at: Moment) {
+        for step in steps {
+            let same = self.needs[step].iter().all(|need| !steps.contains(need));
+            let keys = self.keys.remove(step).unwrap_or_default();
+            self.items.remove(step);
+            for (place, book) in &mut self.places {
+                if place.step != *step {
+                    continue;
+                }
+                let mut stays = false;
+                if let Some(key) = place.item.and_then(|item| keys.get(item as usize)) {
+                    let well = book.ended.as_ref().map(|end| end.state);
+                    stays = same && well == Some(StepState::Succeeded);
+                    let key = (step.clone(), key.clone());
+                    if stays {
+                        self.kept.insert(key);
+                    } else {
+                        self.kept.remove(&key);
+                    }
+                }
+                let evidence = book.evidence.filter(|_| stays);
+                book.begins_anew(same || place.item.is_none(), at);
+                book.evidence = evidence;
+                if !stays {
+                    self.stale.remove(place);
+                }
+            }
+            let of_it = |place: &Place| place.step == *step;
+            self.passed
+                .retain(|(place, _)| !place.as_ref().is_some_and(of_it));
+            self.agreed.retain(|place| !of_it(place));
+        }
+        (self.failed, self.stopping, self.judged) = (None, false, None);
+        self.phase = Phase::Steps;
+    }
+
     fn at(&mut self, place: &Place) -> &mut Book {
         self.places.entry(place.clone()).or_default()
     }
 }
 
 impl Book {
+    /// Another round begins. What failed is told what its last attempt lacked, if that is known to
+    /// be of the same work.
+    fn begins_anew(&mut self, same: bool, at: Moment) {
+        let end = self.ended.take().map(|end| end.state);
+        let told = same && end == Some(StepState::Failed);
+        let history = std::mem::take(&mut self.history);
+        *self = Self {
+            attempts: self.attempts,
+            base: self.attempts,
+            again: Some(at),
+            history: if told { history } else { Vec::new() },
+            ..Self::default()
+        };
+    }
+
     fn begins(&mut self, attempt: u32) {
         let verdicts = Vec::new();
         self.history.push(Tried { attempt, verdicts });

@@ -8,8 +8,8 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use wf::expr::{Expr, Template};
 use wf::model::{
-    Cache, Check, Class, Fan, OnError, OnFailure, Output, Parts, Plan, PlanOutput, Policy, Retry,
-    Schema, Step, StepIx, Uses, Wait, Work,
+    Alternative, Cache, Check, Class, Fan, OnError, OnFailure, Output, Parts, Plan, PlanOutput,
+    Policy, Replan, Retry, Schema, Step, StepIx, Uses, Wait, Work,
 };
 use wf::name::{Name, PlanId};
 use wf::source::Span;
@@ -65,6 +65,12 @@ pub fn draw(dice: &mut Dice, most: usize, from: i64) -> Drawn {
     if dice.one_in(3) {
         gates::of_steps(&mut steps, dice, steady);
     }
+    let replan = dice.one_in(3).then(|| {
+        for step in &mut steps[..main] {
+            alternatives(step, dice);
+        }
+        replan(dice, steady)
+    });
     let outputs = plan_outputs(&steps, dice);
     let id = PlanId::parse("p").expect("a name");
     let limited = !steady && dice.one_in(4);
@@ -82,6 +88,7 @@ pub fn draw(dice: &mut Dice, most: usize, from: i64) -> Drawn {
             Vec::new()
         },
         escalations: gates::escalations(),
+        replan,
         ..Parts::new(id, steps, main, policy)
     };
     Drawn {
@@ -113,6 +120,44 @@ fn needs(dice: &mut Dice, main: usize) -> Vec<Vec<StepIx>> {
         all.push(needs.into_iter().map(ix).collect());
     }
     all
+}
+
+/// Other ways to do a step: other tools of few classes, on few targets.
+fn alternatives(step: &mut Step, dice: &mut Dice) {
+    if matches!(step.work, Work::Wait(_) | Work::Approve(_)) {
+        return;
+    }
+    let word = |dice: &mut Dice, words: &[&str]| {
+        let word = *dice.pick(words);
+        dice.one_in(2).then(|| word.to_owned())
+    };
+    let (tools, targets) = (["a:x", "a:y", "b:x"], ["here", "there"]);
+    (step.tool, step.target) = (word(dice, &tools), word(dice, &targets));
+    for number in 0..dice.below(4) {
+        let mut other = step.clone();
+        other.alternatives.clear();
+        (other.tool, other.target) = (word(dice, &tools), word(dice, &targets));
+        step.alternatives.push(Alternative {
+            id: name(&format!("other{number}")),
+            replaces: dice.one_in(2),
+            step: Arc::new(other),
+        });
+    }
+}
+
+/// Where how a run ends depends on its fates alone, time does not matter.
+fn replan(dice: &mut Dice, steady: bool) -> Replan {
+    let time_budget = if steady {
+        Duration::from_secs(1_000_000_000)
+    } else {
+        seconds(dice, 60)
+    };
+    Replan {
+        max_replans: dice.up_to(5),
+        time_budget,
+        strict: dice.one_in(3),
+        ..Replan::default()
+    }
 }
 
 fn decorate(step: &mut Step, dice: &mut Dice) {

@@ -109,7 +109,7 @@ impl World {
             let left = run.cuts.len().saturating_sub(life_of_the_log);
             run.cuts.truncate(left);
             run.log.truncate(run.cuts.last().copied().unwrap_or(0));
-            run.durable = Ledger::of(&run.log);
+            run.durable = Ledger::of(&run.plan, &run.log);
             let known = &run.durable;
             run.processes.retain(|attempt, _| {
                 known

@@ -243,7 +243,8 @@ impl World {
                 .map(|check| verdict(check, Ruling::Error))
                 .collect()
         } else {
-            self.fates.verdicts(at, attempt.as_ref(), checks)
+            let round = self.runs[at].durable.rounds.len();
+            self.fates.verdicts(at, (attempt.as_ref(), round), checks)
         };
         let seen = attempt.as_ref().filter(|_| !stop);
         let seen = seen

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
 use serde_json::json;
-use wf::machine::{Attempt, Event, GatePoint, Happening, Input, Machine, Place, Turn};
+use wf::machine::{Attempt, Event, Fact, GatePoint, Happening, Input, Machine, Place, Turn};
 use wf::model::{Object, Plan};
 use wf::name::RunId;
 use wf::time::Moment;
@@ -159,14 +159,15 @@ impl World {
     fn drawn(&self, number: u8, after: Option<usize>) -> Run {
         let mut dice = Dice::of(self.options.seed, &format!("plan {number}"));
         let drawn = plans::draw(&mut dice, self.options.steps, BEGIN);
+        let ledger = Ledger::of(&drawn.plan, &[]);
         Run {
             plan: drawn.plan,
             id: RunId::from_bytes([number; 16]),
             after,
             log: Vec::new(),
             cuts: Vec::new(),
-            durable: Ledger::default(),
-            decided: Ledger::default(),
+            durable: ledger.clone(),
+            decided: ledger,
             engine: None,
             lives: 0,
             back: BEGIN,
@@ -314,6 +315,10 @@ impl World {
             if let Some(engine) = &mut run.engine {
                 engine.shadow.replay(event).expect("the logic is the same");
             }
+        }
+        let mut events = turn.events.iter();
+        if events.any(|event| matches!(&event.fact, Fact::RoundClosed(round) if round.goes_on())) {
+            self.engine(at).begins_anew();
         }
         self.look(at, Seen::Turn(&turn))?;
         let Turn { events, effects } = turn;

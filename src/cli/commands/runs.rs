@@ -42,6 +42,8 @@ enum State {
     Failed,
     /// It was cancelled.
     Cancelled,
+    /// It failed, and the controller had nothing left to try.
+    Abandoned,
 }
 
 /// Lists runs.
@@ -70,6 +72,7 @@ fn filter(args: &RunsArgs) -> Result<RunFilter, Failure> {
         State::Succeeded => RunState::Ended(Outcome::Succeeded),
         State::Failed => RunState::Ended(Outcome::Failed),
         State::Cancelled => RunState::Ended(Outcome::Cancelled),
+        State::Abandoned => RunState::Ended(Outcome::Abandoned),
     });
     Ok(RunFilter {
         plan,

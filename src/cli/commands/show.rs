@@ -5,6 +5,7 @@ use clap::Args;
 use crate::cli::{Exit, Failure, RunArg, Ui, load, load_record};
 use crate::name::RunId;
 use crate::report::record::{Record, show, trust};
+use crate::report::rounds::rounds;
 use crate::store::{Blobs, Durability, Folder, Reader};
 
 /// Show a run: its steps, their checks, its artifacts
@@ -20,6 +21,9 @@ pub struct ShowArgs {
     /// Write one JSON document
     #[arg(long, conflicts_with = "artifact")]
     json: bool,
+    /// Tell everything about its rounds: why, what was blocked, what ran again
+    #[arg(long, conflicts_with_all = ["json", "artifact"])]
+    rounds: bool,
     /// Write the content of this artifact to standard output
     #[arg(long, value_name = "PATH")]
     artifact: Option<String>,
@@ -35,10 +39,23 @@ pub fn run(ui: &Ui, args: &ShowArgs) -> Result<Exit, Failure> {
         return artifact(ui, &reader, &blobs, (&run, path));
     }
     let record = load_record(&reader, &run)?;
+    if args.rounds {
+        return told(ui, &record);
+    }
     if args.json {
         ui.print(&document(&reader, &run, &record)?)?;
     } else {
         ui.print(&show(&record))?;
+    }
+    Ok(Exit::Ok)
+}
+
+/// What the controller made of a run.
+fn told(ui: &Ui, record: &Record) -> Result<Exit, Failure> {
+    if record.held.rounds.is_empty() {
+        ui.note("the run has no rounds: its plan has no `replan`\n");
+    } else {
+        ui.print(&rounds(&record.held.rounds, true))?;
     }
     Ok(Exit::Ok)
 }

@@ -2,7 +2,9 @@ use super::exact::{json, period};
 use super::plan::{Used, about, bound, env, limits};
 use super::{Kind, Sense, Sheet, check, gate, work};
 use crate::expr::{Ref, SpannedRef};
-use crate::model::{Allow, Alternative, Cache, Class, ClassRule, Fan, OnError, Output, Plan, Retry, Step, Work};
+use crate::model::{
+    Allow, Alternative, Cache, Class, ClassRule, Fan, OnError, Output, Plan, Retry, Step, Work,
+};
 use crate::name::Name;
 
 pub(super) fn step(step: &Step, plan: &Plan, used: &mut Used, sheet: &mut Sheet) {

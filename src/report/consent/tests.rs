@@ -104,7 +104,7 @@ fn a_person_reads_it_in_80_columns() {
         assert_eq!(line, line.trim_end());
     }
     for part in [
-        "all-keys  plan.md\n! 4 steps without a sandbox",
+        "all-keys  plan.md\n! 5 steps without a sandbox",
         "given.day            \"mon\"",
         "step first\n",
         "  run\n    │ echo first script\n",

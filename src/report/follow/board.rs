@@ -256,6 +256,7 @@ impl Board {
             failed,
             tally,
             stale,
+            accepted,
             ..
         } = &event.fact
         else {
@@ -269,6 +270,7 @@ impl Board {
             failed: failed.clone(),
             tally: *tally,
             stale: stale.clone(),
+            accepted: *accepted,
             took: event.at.since(self.first.unwrap_or(event.at)),
         })))
     }
@@ -357,6 +359,7 @@ mod tests {
             tally: Tally::default(),
             stale: Vec::new(),
             outputs: crate::model::Object::new(),
+            accepted: None,
         };
         let Some(News::Over(ending)) = tell(&run("1", &[]), 4_000, ended) else {
             panic!("the end is news");

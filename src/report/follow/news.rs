@@ -1,7 +1,7 @@
 use std::time::Duration;
 
 use crate::engine::RunRef;
-use crate::machine::{Gap, Outcome, Stale, Standing, StepState, Tally, Verdict};
+use crate::machine::{Criteria, Gap, Outcome, Stale, Standing, StepState, Tally, Verdict};
 use crate::model::Class;
 use crate::name::{Name, PlanId, RunId};
 
@@ -110,6 +110,8 @@ pub struct RunEnding {
     pub tally: Tally,
     /// What is stale of its evidence.
     pub stale: Vec<Stale>,
+    /// How many criteria hold, if it was accepted with less than all.
+    pub accepted: Option<Criteria>,
     /// How long it took.
     pub took: Duration,
 }

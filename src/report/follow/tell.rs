@@ -71,8 +71,16 @@ pub fn final_line(ending: &RunEnding) -> String {
         counts(&ending.tally),
         stale(&ending.stale)
     );
+    if let Some(met) = ending.accepted {
+        let told = paint(WARN, &format!("accepted within δ: {met}"));
+        let _ = writeln!(text, "{told}; the others do not hold");
+    }
     if !ending.why.is_empty() {
         let _ = writeln!(text, "{}", first_line(&ending.why));
+    }
+    if ending.outcome == Outcome::Abandoned {
+        let more = format!("wf show {} --rounds", ending.run.short());
+        let _ = writeln!(text, "what was tried: {}", paint(NAME, &more));
     }
     if ending.outcome != Outcome::Succeeded {
         let retry = format!("wf retry {}", ending.run.short());
@@ -267,6 +275,7 @@ mod tests {
                 ..Tally::default()
             },
             stale: Vec::new(),
+            accepted: None,
             took: Duration::from_millis(3_210),
         };
         let line = "succeeded · 5 verified, 2 reported · 3.2s · run 1a2b3c4d\n";

@@ -3,11 +3,11 @@ use std::fmt::Write as _;
 use serde::Serialize;
 
 use crate::gate::{Action, GateResult};
-use crate::machine::{Approved, Ask, Event, Fact, Given, Place};
+use crate::machine::{Approved, Ask, Event, Fact, Given, Place, Round};
 use crate::report::moment;
 use crate::report::paint::{BAD, DIM, WARN, paint};
 
-/// What let a run begin and go on: approvals, gates, decisions.
+/// What let a run begin and go on: approvals, gates, decisions, rounds.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Held {
     /// Who approved the run.
@@ -19,6 +19,9 @@ pub struct Held {
     /// What gates said.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub gates: Vec<Gating>,
+    /// What the controller made of its rounds.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub rounds: Vec<Round>,
 }
 
 /// Something that people were asked.
@@ -43,11 +46,12 @@ pub struct Gating {
 
 impl Held {
     /// The events that it is made of.
-    pub const EVENTS: [&'static str; 4] = [
+    pub const EVENTS: [&'static str; 5] = [
         "run_approved",
         "gate_judged",
         "approval_asked",
         "approval_answered",
+        "round_closed",
     ];
 
     /// What events say of it.
@@ -66,6 +70,7 @@ impl Held {
                 place: place.clone(),
                 result: result.clone(),
             }),
+            Fact::RoundClosed(round) => self.rounds.push((**round).clone()),
             Fact::ApprovalAsked(ask) => self.questions.push(Question {
                 ask: (**ask).clone(),
                 given: None,

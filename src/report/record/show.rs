@@ -6,7 +6,8 @@ use crate::machine::{Place, StepState};
 use crate::model::Object;
 use crate::name::RunId;
 use crate::report::lines::{INDENT, broken, line, nth, word};
-use crate::report::paint::{DIM, GOOD, NAME, paint};
+use crate::report::paint::{DIM, GOOD, NAME, WARN, paint};
+use crate::report::rounds::rounds;
 use crate::report::{believed, counts, elapsed, first_line, moment, size, state_style};
 use crate::store::{CheckRow, RunState, StepRow};
 
@@ -21,6 +22,10 @@ pub fn show(record: &Record) -> String {
         for check in own {
             text.push_str(&ruling(check));
         }
+    }
+    if !record.held.rounds.is_empty() {
+        let told = rounds(&record.held.rounds, false);
+        let _ = write!(text, "\n{}\n{told}", paint(DIM, "rounds"));
     }
     text.push_str(&record.held.lines());
     text.push_str(&artifacts(record));
@@ -43,6 +48,8 @@ fn head(record: &Record) -> String {
             let _ = writeln!(text, "  {} {value}", paint(DIM, &format!("{name:<8}")));
         }
     };
+    let accepted = run.accepted.map(|met| format!("within δ: {met}"));
+    field("accepted", &paint_some(accepted));
     field("why", &run.why);
     field("file", &run.path);
     field("params", &pairs(&run.params));
@@ -62,6 +69,11 @@ fn head(record: &Record) -> String {
     field("approved", &record.held.by());
     field("outputs", &pairs(&run.outputs));
     text
+}
+
+/// What is not to be overlooked, if there is something.
+fn paint_some(text: Option<String>) -> String {
+    text.map(|text| paint(WARN, &text)).unwrap_or_default()
 }
 
 /// Values on one line: `day=mon n=3`.

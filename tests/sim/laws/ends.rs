@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use wf::ggs::Directive;
 use wf::machine::{Attempt, Effect, Fact, Outcome, Phase, Place, Standing, StepState, Tally};
 use wf::model::OnFailure;
 
@@ -57,8 +58,8 @@ pub fn stopping(look: &Look<'_>) -> Result<(), String> {
     };
     let known = look.decided();
     let step = step_of(look.plan(), place);
-    let goes_on =
-        known.book(place).attempts > 0 && look.plan().parts().policy.on_failure == OnFailure::Stop;
+    let goes_on = known.book(place).attempts > known.book(place).base
+        && look.plan().parts().policy.on_failure == OnFailure::Stop;
     let may = !known.stopping || asks_status(step) || is_finally(look.plan(), place) || goes_on;
     ensure(may, || {
         format!("{place} begins after a failure: {:?}", event.fact)
@@ -197,6 +198,7 @@ pub fn outcome(look: &Look<'_>) -> Result<(), String> {
         standing,
         why,
         outputs,
+        accepted,
         ..
     } = &event.fact
     else {
@@ -206,18 +208,24 @@ pub fn outcome(look: &Look<'_>) -> Result<(), String> {
     ensure(*failed == known.failed, || {
         format!("{failed:?} is named, {:?} failed", known.failed)
     })?;
-    let bad = known.failed.is_some() || known.timed_out || known.judged == Some(false);
-    let bad = bad || known.blocked;
+    let last = known.rounds.last().map(|round| round.solved.directive);
+    let near = last == Some(Directive::Success);
+    let lost = known.rounds.last().is_some_and(|round| !round.goes_on()) && !near;
+    let lost = lost && last != Some(Directive::Accept) && !known.timed_out;
+    let bad = (known.failed.is_some() || known.judged == Some(false)) && !near;
+    let bad = bad || known.timed_out || known.blocked;
     let right = match outcome {
         Outcome::Cancelled => known.cancelled.is_some(),
         _ if known.cancelled.is_some() => false,
-        Outcome::Succeeded => !bad && known.phase >= Phase::Steps,
+        Outcome::Succeeded => !bad && !lost && known.phase >= Phase::Steps,
+        Outcome::Abandoned => lost,
         // Else an output of the plan has no value.
-        Outcome::Failed => bad || why.starts_with("output"),
+        Outcome::Failed => !lost && (bad || why.starts_with("output")),
     };
     let good = *outcome == Outcome::Succeeded;
+    let right = right && accepted.is_some() == (good && near);
     let all_verified = count(look).reported == 0 && count(look).verified > 0 && !known.left;
-    let stale = !known.stale.is_empty();
+    let stale = !known.stale.is_empty() || near;
     let believed = match standing {
         Standing::Verified => good && !stale && (known.judged == Some(true) || all_verified),
         Standing::Reported => good && (stale || known.judged.is_none() && !all_verified),

@@ -5,6 +5,7 @@ mod gates;
 mod places;
 mod proof;
 mod record;
+mod rounds;
 mod times;
 mod work;
 
@@ -117,6 +118,21 @@ pub const LAWS: &[Law] = &[
         name: "decided",
         says: "People are asked once for each question, are heard only while it is open, until its time is over; what needs their yes goes on with that alone.",
         holds: gates::decided,
+    },
+    Law {
+        name: "bounded",
+        says: "Rounds are numbered, and no more follow than `max_replans` allows; nothing is tried once the resources are used up, and nothing after the round that ends the run.",
+        holds: rounds::bounded,
+    },
+    Law {
+        name: "other_ways",
+        says: "What is blocked stays blocked and is not used again, and no way of a step is taken twice.",
+        holds: rounds::other_ways,
+    },
+    Law {
+        name: "verified_stays",
+        says: "A round lets run again what failed, what was not reached, what is done otherwise, and what depends on these: nothing else.",
+        holds: rounds::verified_stays,
     },
     Law {
         name: "skipped",

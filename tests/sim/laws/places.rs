@@ -89,8 +89,8 @@ pub fn attempts(look: &Look<'_>) -> Result<(), String> {
             })?;
             let step = step_of(look.plan(), &attempt.place);
             let repeats = if step.idempotent { book.interrupted } else { 0 };
-            let most = 1 + step.retry.max + repeats + book.sent_back;
-            let granted = attempt.attempt == 1 || book.due.is_some();
+            let most = book.base + 1 + step.retry.max + repeats + book.sent_back;
+            let granted = attempt.attempt == book.base + 1 || book.due.is_some();
             ensure(attempt.attempt <= most && granted, || {
                 format!("{attempt} was not granted")
             })
@@ -121,7 +121,8 @@ pub fn backoff(look: &Look<'_>) -> Result<(), String> {
         }
         Fact::RetryScheduled { attempt, due, why } => {
             let step = step_of(look.plan(), &attempt.place);
-            let delay = step.retry.delay(attempt.attempt - 1, 0);
+            let base = look.decided().book(&attempt.place).base;
+            let delay = step.retry.delay(attempt.attempt - 1 - base, 0);
             let interrupted = why.starts_with("interrupted") && step.idempotent;
             let sent_back = why.starts_with("gate");
             let plain = step.retry.jitter == 0.0 && !interrupted && !sent_back;
@@ -218,7 +219,7 @@ pub fn skipped(look: &Look<'_>) -> Result<(), String> {
         return Ok(());
     };
     let book = look.decided().book(place);
-    ensure(book.attempts == 0, || {
+    ensure(book.attempts == book.base, || {
         format!("{place} is skipped after {} attempts", book.attempts)
     })
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde_json::Value;
-use wf::machine::{Effect, Fact, Machine, Phase, Place};
+use wf::machine::{Effect, Fact, Machine, Phase, Place, Timer};
 
 use super::super::engine::Job;
 use super::super::look::{Look, Seen};
@@ -11,7 +11,7 @@ use super::ensure;
 
 /// The parts of the state that are not in the events: what waits for what, which a resume finds
 /// again.
-const VOLATILE: [&str; 9] = [
+const VOLATILE: [&str; 10] = [
     "due",
     "queue",
     "roomless",
@@ -20,6 +20,7 @@ const VOLATILE: [&str; 9] = [
     "locking",
     "locked",
     "returning",
+    "unheard",
     "live",
 ];
 
@@ -71,7 +72,12 @@ pub fn durable_first(look: &Look<'_>) -> Result<(), String> {
         return Ok(());
     };
     let known = look.durable();
-    let over = |place: &Place| known.is_over(place);
+    // What a round lets begin anew had ended before.
+    let reopened = |place: &Place| {
+        let last = known.rounds.last();
+        last.is_some_and(|round| round.reopened.contains(&place.step))
+    };
+    let over = |place: &Place| known.is_over(place) || reopened(place);
     let told = match effect {
         Effect::Start { attempt, .. } | Effect::Watch { attempt, .. } => {
             let book = known.book(&attempt.place);
@@ -91,7 +97,8 @@ pub fn durable_first(look: &Look<'_>) -> Result<(), String> {
         }
         Effect::Unlock { place, .. } => over(place) || known.ending() || known.stopping,
         Effect::Remember { place, .. } => over(place),
-        Effect::Kill { .. } => known.ending() || known.stopping,
+        // It may have ended by itself, and its round with it.
+        Effect::Kill { .. } => known.ending() || known.stopping || !known.rounds.is_empty(),
         Effect::Finish { .. } => known.over.is_some(),
         Effect::Confirm { .. } => known.phase >= Phase::Confirm,
         Effect::Gate { place, point, .. } => known.may_ask(place.as_ref(), *point),
@@ -123,6 +130,10 @@ pub fn idle(look: &Look<'_>) -> Result<(), String> {
     })
 }
 
+fn is_round(fact: &Fact) -> bool {
+    matches!(fact, Fact::RoundClosed(_))
+}
+
 pub fn frugal(look: &Look<'_>) -> Result<(), String> {
     let Seen::Turn(turn) = look.seen else {
         return Ok(());
@@ -140,6 +151,11 @@ pub fn frugal(look: &Look<'_>) -> Result<(), String> {
             Fact::RunTimedOut => (None, "times out"),
             Fact::CancelRequested { .. } => (None, "is cancelled"),
             Fact::RunEnded { .. } => (None, "ends"),
+            // What follows is told of another round.
+            Fact::RoundClosed(_) => {
+                told.clear();
+                continue;
+            }
             _ => continue,
         };
         *told.entry((place, kind)).or_default() += 1;
@@ -162,7 +178,12 @@ pub fn frugal(look: &Look<'_>) -> Result<(), String> {
         };
         *told.entry((place, kind)).or_default() += 1;
     }
-    let twice = told.iter().find(|(_, times)| **times > 1);
+    let most = 1 + turn
+        .events
+        .iter()
+        .filter(|event| is_round(&event.fact))
+        .count();
+    let twice = told.iter().find(|(_, times)| **times as usize > most);
     ensure(twice.is_none(), || {
         format!("said twice in one turn: {twice:?}")
     })
@@ -188,7 +209,12 @@ pub fn asked_once(look: &Look<'_>) -> Result<(), String> {
             under_way(&|job| matches!(job, Job::Lock { place: p, .. } if p == place))
         }
         Effect::Confirm { .. } => under_way(&|job| matches!(job, Job::Confirm { .. })),
-        Effect::Wake { timer, .. } => engine.timers.iter().any(|(_, set)| set == timer),
+        Effect::Wake { timer, .. } => {
+            // In another round a place waits for its turn anew.
+            let rounds = look.plan().parts().replan.is_some();
+            let anew = rounds && matches!(timer, Timer::Queue(_));
+            !anew && engine.timers.iter().any(|(_, set)| set == timer)
+        }
         _ => false,
     };
     ensure(!twice, || format!("{effect:?} is under way already"))

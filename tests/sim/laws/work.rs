@@ -166,7 +166,10 @@ pub fn remembered(look: &Look<'_>) -> Result<(), String> {
     let book = look.durable().book(place);
     let end = book.ended.as_ref();
     let good = end.is_some_and(|end| end.state == StepState::Succeeded);
-    ensure(good && !book.cached && !book.kept, || {
+    // Its step may begin anew in the same turn.
+    let mut rounds = look.durable().rounds.iter();
+    let own = rounds.any(|round| round.reopened.contains(&place.step));
+    ensure(own || good && !book.cached && !book.kept, || {
         format!("{place} gives {outputs:?} as {book:?}")
     })
 }

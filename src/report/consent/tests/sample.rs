@@ -84,6 +84,20 @@ steps:
     artifacts: [out/artifact.txt]
     cache: {inputs: [in/cached.txt], outputs: [out/cached.txt]}
     outputs: {rows: {type: integer, minimum: 27, taint: external}}
+    tool: the-tool
+    target: the-target
+    alternatives:
+      - id: otherwise
+        tool: other-tool
+        target: other-target
+        run: other script
+        shell: python
+        env: {WAY_VAR: way-value}
+        cwd: other/where
+        timeout: 60m
+        retry: {max: 61}
+        allow: {read: [/srv/other]}
+        limits: {memory: 62MiB}
     allow: {read: [/srv/read], write: [out/written], net: true, env: [HOST_PASS], exec: [git]}
     limits: {memory: 28MiB, cpu: 29s, processes: 30, scratch: 31MiB, output: 32MiB}
     classify:
@@ -119,6 +133,10 @@ steps:
     for_each: [item-one, item-two]
     max_parallel: 46
     exec: [prog, "an argument"]
+    alternatives:
+      - {id: by_program, exec: [other-prog]}
+      - {id: by_request, http: {url: "https://other.example.com"}}
+      - {id: by_plan, uses: parts.md, with: {what: another}}
   - id: third
     matrix: {axis: [m1, m2], include: [{axis: m3}], exclude: [{axis: m1}]}
     exec: [prog, "{{ matrix.axis }}", "{{ secrets.BY_FILE }}"]

@@ -1,0 +1,192 @@
+//! Which other way a step is done in, after a round: the plan's declared alternatives (DESIGN
+//! section 8, actuator). Pure: the same step, the same history, the same choice.
+
+use std::collections::BTreeSet;
+
+use crate::ggs::Directive;
+use crate::model::Step;
+
+/// What bears on a choice.
+pub(super) struct Bounds<'a> {
+    /// The tools that may not be used.
+    pub(super) tools: &'a BTreeSet<String>,
+    /// The targets that may not be used.
+    pub(super) targets: &'a BTreeSet<String>,
+    /// The tools that were used in this run.
+    pub(super) used: &'a BTreeSet<String>,
+    /// The tools that memory prefers.
+    pub(super) preferred: &'a BTreeSet<String>,
+}
+
+/// The next way to do a step, and what sort of change that is; `None` if none is left. Ways that
+/// were tried are never chosen again, so a run comes to an end.
+///
+/// The sort of change that is ordered comes first, then larger ones, then smaller ones; among
+/// ways of one sort those whose tool memory prefers, then the order in which they are declared.
+pub(super) fn choose(
+    step: &Step,
+    (now, tried): (u32, &BTreeSet<u32>),
+    ordered: Directive,
+    bounds: &Bounds<'_>,
+) -> Option<(u32, Directive)> {
+    let all = (0_u32..).take(step.ways());
+    let open = all.filter(|way| *way != now && !tried.contains(way));
+    let allowed = open.filter(|way| is_allowed(step, *way, bounds));
+    let ranked = allowed.map(|way| {
+        let kind = kind(step, (now, way), bounds.used);
+        let liked = bounds.preferred.contains(&step.tool(way as usize));
+        ((rank(ordered, kind), !liked, way), kind)
+    });
+    let ((_, _, way), kind) = ranked.min_by_key(|(rank, _)| *rank)?;
+    Some((way, kind))
+}
+
+/// Whether a way uses nothing that is blocked.
+pub(super) fn is_allowed(step: &Step, way: u32, bounds: &Bounds<'_>) -> bool {
+    let target = step.target(way as usize);
+    !bounds.tools.contains(&step.tool(way as usize))
+        && target.is_none_or(|target| !bounds.targets.contains(target))
+}
+
+/// What sort of change it is to go from one way to another.
+fn kind(step: &Step, (from, to): (u32, u32), used: &BTreeSet<String>) -> Directive {
+    let (old, new) = (step.tool(from as usize), step.tool(to as usize));
+    let same_target = step.target(from as usize) == step.target(to as usize);
+    if old == new && same_target {
+        Directive::Refine
+    } else if old == new {
+        Directive::ChangePath
+    } else if used.iter().any(|tool| class(tool) == class(&new)) {
+        Directive::ChangeApproach
+    } else {
+        Directive::BreakSymmetry
+    }
+}
+
+/// The class of a tool: what its name says before the first colon.
+fn class(tool: &str) -> &str {
+    tool.split(':').next().unwrap_or(tool)
+}
+
+/// How far a sort of change is from the one that is ordered.
+fn rank(ordered: Directive, kind: Directive) -> u8 {
+    use Directive::{BreakSymmetry, ChangeApproach, ChangePath, Refine};
+    match (ordered, kind) {
+        (BreakSymmetry, BreakSymmetry) | (ChangePath, ChangePath) | (Refine, Refine) => 0,
+        // A tool of a new class is another tool, too.
+        (ChangeApproach, ChangeApproach | BreakSymmetry) => 0,
+        (BreakSymmetry, ChangeApproach) | (ChangeApproach | Refine, ChangePath) => 1,
+        (ChangePath, ChangeApproach | BreakSymmetry) => 1,
+        _ => 2 + u8::from(kind == Refine),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+    use std::sync::Arc;
+
+    use super::{Bounds, choose};
+    use crate::ggs::Directive::{self, BreakSymmetry, ChangeApproach, ChangePath, Refine};
+    use crate::model::{Alternative, Step, Work};
+    use crate::name::Name;
+
+    fn step(ways: &[(&str, &str)]) -> Step {
+        let way = |(tool, target): &(&str, &str)| {
+            let mut step = Step::new(Name::parse("fetch").unwrap(), Work::Exec(Vec::new()));
+            step.tool = Some((*tool).into());
+            step.target = (!target.is_empty()).then(|| (*target).into());
+            step
+        };
+        let mut all = ways.iter().map(way);
+        let mut step = all.next().unwrap();
+        step.alternatives = (1..)
+            .zip(all)
+            .map(|(at, way)| Alternative {
+                id: Name::parse(&format!("way_{at}")).unwrap(),
+                replaces: true,
+                step: Arc::new(way),
+            })
+            .collect();
+        step
+    }
+
+    fn set(words: &[&str]) -> BTreeSet<String> {
+        words.iter().map(|word| (*word).to_owned()).collect()
+    }
+
+    fn chosen(
+        ordered: Directive,
+        tools: &[&str],
+        targets: &[&str],
+        liked: &[&str],
+    ) -> Option<(u32, Directive)> {
+        let step = step(&[
+            ("net:curl", "a"),
+            ("net:curl", "a"),
+            ("net:curl", "b"),
+            ("net:wget", "a"),
+            ("disk:cp", "c"),
+            ("disk:dd", "c"),
+        ]);
+        let (tools, targets, liked) = (set(tools), set(targets), set(liked));
+        let used = set(&["net:curl"]);
+        let bounds = Bounds {
+            tools: &tools,
+            targets: &targets,
+            used: &used,
+            preferred: &liked,
+        };
+        choose(&step, (0, &BTreeSet::from([0])), ordered, &bounds)
+    }
+
+    #[test]
+    fn the_sort_of_change_that_is_ordered_comes_first() {
+        assert_eq!(chosen(Refine, &[], &[], &[]), Some((1, Refine)));
+        assert_eq!(chosen(ChangePath, &[], &["a"], &[]), Some((2, ChangePath)));
+        let tools = ["net:curl"];
+        let other = chosen(ChangeApproach, &tools, &[], &[]);
+        assert_eq!(other, Some((3, ChangeApproach)));
+        let new = chosen(BreakSymmetry, &tools, &[], &[]);
+        assert_eq!(new, Some((4, BreakSymmetry)));
+    }
+
+    #[test]
+    fn what_is_blocked_is_never_chosen_and_another_sort_takes_its_place() {
+        let path = chosen(ChangePath, &[], &["a", "b"], &[]);
+        assert_eq!(path, Some((4, BreakSymmetry)));
+        let class = chosen(BreakSymmetry, &["net:curl", "disk:cp", "disk:dd"], &[], &[]);
+        assert_eq!(class, Some((3, ChangeApproach)));
+        let all = ["net:curl", "net:wget", "disk:cp", "disk:dd"];
+        assert_eq!(chosen(Refine, &all, &[], &[]), None);
+        assert_eq!(chosen(Refine, &[], &["a", "b", "c"], &[]), None);
+    }
+
+    #[test]
+    fn memory_orders_ways_of_one_sort() {
+        let liked = chosen(BreakSymmetry, &["net:curl"], &[], &["disk:dd"]);
+        assert_eq!(liked, Some((5, BreakSymmetry)));
+        let sort_first = chosen(ChangePath, &[], &[], &["disk:dd"]);
+        assert_eq!(sort_first, Some((2, ChangePath)));
+    }
+
+    #[test]
+    fn each_way_is_chosen_once() {
+        let step = step(&[("t", "a"), ("t", "b"), ("u", "b")]);
+        let none = BTreeSet::new();
+        let bounds = Bounds {
+            tools: &none,
+            targets: &none,
+            used: &none,
+            preferred: &none,
+        };
+        let (mut now, mut tried) = (0, BTreeSet::from([0]));
+        let mut order = Vec::new();
+        while let Some((way, _)) = choose(&step, (now, &tried), Refine, &bounds) {
+            order.push(way);
+            tried.insert(way);
+            now = way;
+        }
+        assert_eq!(order, [1, 2]);
+    }
+}

@@ -1,0 +1,117 @@
+//! What the controller knows of a run: the fold of its rounds.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::{Deserialize, Serialize};
+
+use super::state::{State, pairs};
+use super::{Criteria, Round, Verdict};
+use crate::ggs::{Directive, Past};
+use crate::model::{Class, Mode, Plan};
+use crate::name::Name;
+
+/// What the controller knows of a run.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(super) struct Control {
+    /// How many rounds have ended.
+    pub(super) rounds: u32,
+    /// How many of them were followed by another.
+    pub(super) replans: u32,
+    /// What the next round must know of the last one.
+    pub(super) past: Past,
+    /// What was ordered last.
+    pub(super) previous: Option<Directive>,
+    pub(super) blocked_tools: BTreeSet<String>,
+    pub(super) blocked_targets: BTreeSet<String>,
+    /// The tools that memory prefers.
+    pub(super) preferred: BTreeSet<String>,
+    /// The way that each step is done in, where that is not as it is written.
+    #[serde(with = "pairs")]
+    pub(super) ways: BTreeMap<u32, u32>,
+    /// The ways of each step that were given up.
+    #[serde(with = "pairs")]
+    pub(super) tried: BTreeMap<u32, BTreeSet<u32>>,
+    /// How often each plausible criterion failed, and how often it was judged, over all rounds;
+    /// those of the plan are of no step.
+    #[serde(with = "pairs")]
+    pub(super) trials: BTreeMap<(Option<u32>, Name), (u32, u32)>,
+    /// The plan's own criteria that do not hold.
+    pub(super) refuted: Vec<(Name, Option<Class>)>,
+    /// How many criteria hold, if the result was accepted with less than all.
+    pub(super) accepted: Option<Criteria>,
+    /// Why nothing more is tried.
+    pub(super) abandoned: Option<String>,
+    /// Whether the round that goes on has been judged.
+    pub(super) closed: bool,
+}
+
+impl Control {
+    /// The way a step is done in.
+    pub(super) fn way(&self, step: u32) -> u32 {
+        self.ways.get(&step).copied().unwrap_or(0)
+    }
+
+    /// The ways of a step that were given up, with the one it is done in now.
+    pub(super) fn tried(&self, step: u32) -> BTreeSet<u32> {
+        let mut tried = self.tried.get(&step).cloned().unwrap_or_default();
+        tried.insert(self.way(step));
+        tried
+    }
+
+    /// Counts a ruling on a criterion of a step, or of the plan.
+    pub(super) fn count(&mut self, step: Option<u32>, verdict: &Verdict) {
+        if step.is_none() && !verdict.passed() {
+            self.refuted.push((verdict.name.clone(), verdict.class));
+        }
+        if verdict.mode == Mode::Plausible {
+            let trials = self.trials.entry((step, verdict.name.clone())).or_default();
+            trials.0 += u32::from(!verdict.passed());
+            trials.1 += 1;
+        }
+    }
+
+    /// How much the failure of a criterion weighs: a plausible one as often as it failed of all
+    /// the times that it was judged (artoo v0.8, D).
+    pub(super) fn weight(&self, step: Option<u32>, criterion: &Name) -> f64 {
+        match self.trials.get(&(step, criterion.clone())) {
+            Some((failed, of)) if *of > 0 => f64::from(*failed) / f64::from(*of),
+            _ => 1.0,
+        }
+    }
+}
+
+impl State {
+    /// Takes the end of a round into account.
+    pub(super) fn close_round(&mut self, plan: &Plan, round: &Round, at: crate::time::Moment) {
+        let control = &mut self.control;
+        control.rounds = round.number;
+        control.past = round.solved.past();
+        control.previous = Some(round.solved.directive);
+        control.blocked_tools = round.blocked_tools.iter().cloned().collect();
+        control.blocked_targets = round.blocked_targets.iter().cloned().collect();
+        control.closed = true;
+        for change in &round.changes {
+            let Some(ix) = plan.find(change.step.as_str()) else {
+                continue;
+            };
+            let step = plan.step(ix);
+            let to = (0_u32..)
+                .take(step.ways())
+                .find(|way| step.way_id(*way as usize) == change.to.as_ref());
+            let from = control.way(ix.0);
+            control.tried.entry(ix.0).or_default().insert(from);
+            control.ways.insert(ix.0, to.unwrap_or(from));
+        }
+        if round.goes_on() {
+            control.replans += 1;
+            control.refuted.clear();
+            control.closed = false;
+            self.reopen(plan, &round.reopened, at);
+        } else if round.solved.directive == Directive::Success {
+            control.accepted = Some(round.criteria);
+        } else if round.solved.directive != Directive::Accept {
+            let why = round.stuck.as_ref().unwrap_or(&round.rationale);
+            control.abandoned = Some(why.clone());
+        }
+    }
+}

@@ -1,0 +1,206 @@
+//! How far a round is from what was asked, and whose fault that is: what the solver is given
+//! (artoo v0.8, D and P).
+
+use std::time::Duration;
+
+use super::scope::{self, View};
+use super::state::{ItemSlot, Spot, StepSlot};
+use super::{Blame, Criteria, Machine, StepState};
+use crate::ggs::{self, Measures};
+use crate::model::{Class, Replan, Step, StepIx};
+use crate::name::Name;
+
+/// What a round came to.
+#[derive(Default)]
+pub(super) struct Measured {
+    /// The weight of the criteria that do not hold.
+    weight: f64,
+    /// How many criteria there are, and how many do not hold.
+    of: u32,
+    unmet: u32,
+    logical: u32,
+    environmental: u32,
+    /// The first that does not hold.
+    pub(super) first: Option<String>,
+    /// The steps that failed, and whether the approach did.
+    pub(super) failing: Vec<(u32, bool)>,
+    /// The steps that were not reached.
+    pub(super) unreached: Vec<u32>,
+}
+
+impl Measured {
+    fn miss(&mut self, weight: f64, count: u32, name: impl FnOnce() -> String) {
+        self.weight += weight;
+        self.unmet += count;
+        if self.first.is_none() {
+            self.first = Some(name());
+        }
+    }
+
+    fn blame(&mut self, class: Option<Class>) {
+        match class {
+            Some(Class::Logical) => self.logical += 1,
+            Some(Class::Environmental | Class::Interrupted) => self.environmental += 1,
+            None => {}
+        }
+    }
+
+    /// What the solver is given.
+    pub(super) fn measures(&self, replan: &Replan, replans: u32, elapsed: Duration) -> Measures {
+        Measures {
+            d: ggs::distance(self.weight, self.of),
+            p: ggs::process(self.logical, self.environmental),
+            omega: ggs::resource(replan, replans, elapsed),
+        }
+    }
+
+    /// How many criteria hold.
+    pub(super) fn criteria(&self) -> Criteria {
+        Criteria {
+            met: self.of.saturating_sub(self.unmet),
+            of: self.of,
+        }
+    }
+
+    /// Whose fault what failed is.
+    pub(super) fn class(&self) -> Option<Blame> {
+        Blame::of(self.logical, self.environmental)
+    }
+}
+
+impl Machine {
+    /// Measures the round that has ended. Criteria of steps that were not reached do not hold,
+    /// and are nobody's fault; what is skipped by rule, or whose failure is tolerated, does not
+    /// count.
+    pub(super) fn measure(&self) -> Measured {
+        let mut measured = Measured::default();
+        let mut excused = vec![false; self.state.steps.len()];
+        for ix in self.plan.order() {
+            if self.plan.is_finally(ix) {
+                continue;
+            }
+            let slot = self.state.slot(ix.0);
+            let inherited = slot
+                .blocker
+                .is_some_and(|step| excused.get(step as usize) == Some(&true));
+            let by_rule = slot.state == StepState::Skipped && self.skipped_by_rule(ix);
+            if by_rule || inherited && slot.state == StepState::Skipped {
+                if let Some(excused) = excused.get_mut(ix.at()) {
+                    *excused = true;
+                }
+            } else if !slot.tolerated {
+                self.measure_step(ix, slot, &mut measured);
+            }
+        }
+        self.measure_plan(&mut measured);
+        measured
+    }
+
+    /// Whether a step was skipped because of what it says, or of what somebody chose.
+    fn skipped_by_rule(&self, ix: StepIx) -> bool {
+        let slot = self.state.slot(ix.0);
+        if self.state.left.get(&ix.0).is_some_and(Vec::is_empty) {
+            return true;
+        }
+        let Some(when) = &self.plan.step(ix).when else {
+            return false;
+        };
+        let view = View {
+            plan: &self.plan,
+            state: &self.state,
+            spot: Some(Spot {
+                step: ix.0,
+                item: None,
+            }),
+        };
+        slot.waiting == 0 && matches!(scope::holds(&view, when), Ok(false))
+    }
+
+    fn measure_step(&self, ix: StepIx, slot: &StepSlot, measured: &mut Measured) {
+        let step = self.plan.step(ix);
+        let places: Vec<&ItemSlot> = match &slot.many {
+            Some(many) => many.slots.iter().collect(),
+            None => vec![&slot.once],
+        };
+        let each = u32::try_from(step.verify.len()).unwrap_or(u32::MAX).max(1);
+        let count = u32::try_from(places.len()).unwrap_or(u32::MAX);
+        measured.of += each.saturating_mul(count.max(1));
+        match slot.state {
+            StepState::Succeeded => {}
+            StepState::Failed => {
+                let mut logical = false;
+                for place in places {
+                    logical |= self.measure_place((ix, step), (place, slot), each, measured);
+                }
+                measured.failing.push((ix.0, logical));
+            }
+            _ => {
+                measured.unreached.push(ix.0);
+                let missing = each.saturating_mul(count.max(1));
+                let name = || format!("{}: not reached", step.id);
+                measured.miss(f64::from(missing), missing, name);
+            }
+        }
+    }
+
+    /// Measures a place of a step that failed; whether its approach failed.
+    fn measure_place(
+        &self,
+        (ix, step): (StepIx, &Step),
+        (place, slot): (&ItemSlot, &StepSlot),
+        each: u32,
+        measured: &mut Measured,
+    ) -> bool {
+        let ended = if slot.many.is_some() {
+            place.ended
+        } else {
+            Some(slot.state)
+        };
+        match ended {
+            Some(StepState::Succeeded) => return false,
+            Some(StepState::Failed) => {}
+            // An item that did not come to its turn.
+            _ => {
+                measured.miss(f64::from(each), each, || {
+                    format!("{}: not reached", step.id)
+                });
+                return false;
+            }
+        }
+        let unmet = place.tries.as_deref().map(|tries| tries.failed.as_slice());
+        let Some(unmet) = unmet.filter(|unmet| !unmet.is_empty()) else {
+            // The work itself failed: none of its criteria was looked at.
+            let name = || format!("{}: the work", step.id);
+            measured.miss(f64::from(each), each, name);
+            measured.blame(place.class);
+            return place.class.is_none_or(super::round::is_logical);
+        };
+        let mut logical = false;
+        for one in unmet {
+            let weight = self.state.control.weight(Some(ix.0), &one.criterion);
+            measured.miss(weight, 1, || format!("{}: {}", step.id, one.criterion));
+            measured.blame(one.class);
+            logical |= one.class.is_none_or(super::round::is_logical);
+        }
+        logical
+    }
+
+    fn measure_plan(&self, measured: &mut Measured) {
+        let criteria = &self.plan.parts().verify;
+        measured.of += u32::try_from(criteria.len()).unwrap_or(u32::MAX);
+        if self.state.judged.is_none() {
+            let missing = u32::try_from(criteria.len()).unwrap_or(u32::MAX);
+            if let Some(first) = criteria.first() {
+                let name = || format!("plan: {}", first.name);
+                measured.miss(f64::from(missing), missing, name);
+            }
+            return;
+        }
+        let refuted: &[(Name, Option<Class>)] = &self.state.control.refuted;
+        for (name, class) in refuted {
+            let weight = self.state.control.weight(None, name);
+            measured.miss(weight, 1, || format!("plan: {name}"));
+            measured.blame(*class);
+        }
+    }
+}

@@ -1,0 +1,114 @@
+//! What the controller made of the rounds of a run, for people.
+
+use std::fmt::Write as _;
+
+use super::paint::{BAD, DIM, GOOD, NAME, WARN, paint};
+use crate::ggs::Directive;
+use crate::machine::{Change, Round};
+
+/// The rounds of a run, a line each: `1  D 0.67  P 0.00  Ω 0.00  L 0.40  ∇L 0.00  change_path`,
+/// and what was changed. With `all`, also what was blocked, what ran again, and why.
+pub fn rounds(rounds: &[Round], all: bool) -> String {
+    let mut text = String::new();
+    for round in rounds {
+        let loss = &round.solved.loss;
+        let _ = write!(
+            text,
+            "  {:>2}  D {:.2}  P {:.2}  Ω {:.2}  L {:.2}  ∇L {:+.2}  {}  {}",
+            round.number,
+            loss.d,
+            loss.p,
+            loss.omega,
+            loss.l,
+            round.solved.gradient,
+            directive(round.solved.directive),
+            round.criteria,
+        );
+        if let Some(failed) = &round.failed {
+            let class = round.class.map(|class| format!(" ({})", class.as_str()));
+            let _ = write!(text, " · {failed}{}", class.unwrap_or_default());
+        }
+        text.push('\n');
+        for one in &round.changes {
+            let _ = writeln!(text, "        {}", change(one));
+        }
+        if let Some(stuck) = &round.stuck {
+            let _ = writeln!(text, "        {}", paint(BAD, stuck));
+        }
+        if all {
+            text.push_str(&details(round));
+        }
+    }
+    text
+}
+
+fn details(round: &Round) -> String {
+    let mut text = String::new();
+    let mut field = |name: &str, value: String| {
+        if !value.is_empty() {
+            let _ = writeln!(
+                text,
+                "        {} {value}",
+                paint(DIM, &format!("{name:<9}"))
+            );
+        }
+    };
+    field("why", round.rationale.clone());
+    let cell = round.solved.cell.map(|cell| cell.to_string());
+    field("cell", cell.unwrap_or_default());
+    let words = format!("{:?}", round.solved.urgency).to_lowercase();
+    field("urgency", words);
+    field("tools", blocked(&round.blocked_tools));
+    field("targets", blocked(&round.blocked_targets));
+    let again: Vec<&str> = round.reopened.iter().map(|step| step.as_str()).collect();
+    field("again", again.join(", "));
+    text
+}
+
+fn blocked(words: &[String]) -> String {
+    if words.is_empty() {
+        return String::new();
+    }
+    format!("blocked: {}", words.join(", "))
+}
+
+fn directive(directive: Directive) -> String {
+    let style = match directive {
+        Directive::Accept => GOOD,
+        Directive::Abandon => BAD,
+        _ => WARN,
+    };
+    paint(style, directive.as_str())
+}
+
+/// A change in words: ``fetch: `mirror_b` instead of the step as written (change_path), on x``.
+pub fn change(change: &Change) -> String {
+    let way = |name: Option<&crate::name::Name>| match name {
+        Some(name) => format!("`{name}`"),
+        None => "the step as it is written".to_owned(),
+    };
+    let target = change.target.as_ref();
+    let target = target
+        .map(|target| format!(" on {target}"))
+        .unwrap_or_default();
+    format!(
+        "{}: {} instead of {} ({}, with {}{target})",
+        paint(NAME, change.step.as_str()),
+        way(change.to.as_ref()),
+        way(change.from.as_ref()),
+        change.kind.as_str(),
+        change.tool,
+    )
+}
+
+/// What a round led to, in one line, while it happens.
+pub fn news(round: &Round) -> String {
+    let mut text = format!("round {} · {}", round.number, round.rationale);
+    for one in &round.changes {
+        let _ = write!(text, " · {}", change(one));
+    }
+    if let Some(stuck) = &round.stuck {
+        let _ = write!(text, " · {stuck}");
+    }
+    text
+}

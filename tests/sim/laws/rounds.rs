@@ -1,0 +1,96 @@
+//! Laws of rounds: how many there are, what they change, what they leave.
+
+use std::collections::BTreeSet;
+
+use wf::machine::{Fact, Place, Round, StepState};
+
+use super::super::ledger::step_of;
+use super::super::look::{Look, Seen};
+use super::ensure;
+
+fn round<'a>(look: &Look<'a>) -> Option<&'a Round> {
+    let Seen::Event(event) = look.seen else {
+        return None;
+    };
+    match &event.fact {
+        Fact::RoundClosed(round) => Some(round),
+        _ => None,
+    }
+}
+
+pub fn bounded(look: &Look<'_>) -> Result<(), String> {
+    let Some(round) = round(look) else {
+        return Ok(());
+    };
+    let (known, replan) = (look.decided(), &look.plan().parts().replan);
+    let Some(replan) = replan else {
+        return Err("the plan has no rounds".into());
+    };
+    let count = u32::try_from(known.rounds.len()).expect("rounds are few");
+    let next = round.number == count + 1 && known.rounds.iter().all(Round::goes_on);
+    let spent = round.goes_on() && count >= replan.max_replans;
+    let acts = round.solved.directive.acts();
+    let late = acts && round.solved.loss.omega >= replan.theta;
+    let idle = round.goes_on() == round.changes.is_empty();
+    ensure(next && !spent && !late && !idle && !known.ending(), || {
+        format!("{round:?} follows {count} others under {replan:?}")
+    })
+}
+
+pub fn other_ways(look: &Look<'_>) -> Result<(), String> {
+    let Some(round) = round(look) else {
+        return Ok(());
+    };
+    let before = look.decided().rounds.last();
+    let stays = |old: &[String], new: &[String]| old.iter().all(|word| new.contains(word));
+    let grows = before.is_none_or(|before| {
+        stays(&before.blocked_tools, &round.blocked_tools)
+            && stays(&before.blocked_targets, &round.blocked_targets)
+    });
+    ensure(grows, || {
+        format!("{round:?} unblocks what {before:?} blocked")
+    })?;
+    for change in &round.changes {
+        let earlier = look.decided().rounds.iter();
+        let earlier = earlier.flat_map(|round| &round.changes);
+        let mut ways: BTreeSet<_> = earlier
+            .filter(|one| one.step == change.step)
+            .map(|one| one.to.clone())
+            .collect();
+        ways.insert(None);
+        let target = change.target.as_ref();
+        let blocked = round.blocked_tools.contains(&change.tool)
+            || target.is_some_and(|target| round.blocked_targets.contains(target));
+        ensure(!ways.contains(&change.to) && !blocked, || {
+            format!("{change:?} was tried, or is blocked: {round:?}")
+        })?;
+    }
+    Ok(())
+}
+
+pub fn verified_stays(look: &Look<'_>) -> Result<(), String> {
+    let Some(round) = round(look).filter(|round| round.goes_on()) else {
+        return Ok(());
+    };
+    let known = look.decided();
+    for id in &round.reopened {
+        let place = Place::of(id);
+        let state = known.end(&place).map(|end| end.state);
+        let well = matches!(state, Some(StepState::Succeeded));
+        let changed = round.changes.iter().any(|change| change.step == *id);
+        let mut needs = step_of(look.plan(), &place).depends_on.iter();
+        let follows = needs.any(|ix| round.reopened.contains(&look.plan().step(*ix).id));
+        ensure(!well || changed || follows, || {
+            format!("{place} ended well and is done again: {round:?}")
+        })?;
+    }
+    let steps = look.plan().steps().iter().take(look.plan().parts().main);
+    let left = steps.map(|step| Place::of(&step.id)).find(|place| {
+        let end = known.end(place);
+        let failed = end.is_some_and(|end| end.state == StepState::Failed && !end.tolerated);
+        failed && !round.reopened.contains(&place.step)
+    });
+    ensure(left.is_none(), || {
+        format!("{left:?} failed, and stays as it is: {round:?}")
+    })
+}

@@ -18,6 +18,7 @@ mod words;
 pub use directive::{Directive, Rule, Urgency};
 pub use loss::{Loss, Measures, distance, loss, process, resource};
 pub use solve::{Past, Solved, WORSENING, decide, solve};
+pub use words::shown;
 
 #[cfg(test)]
 mod properties;

@@ -39,7 +39,7 @@ pub use retry::{Class, Retry};
 pub use rule::ClassRule;
 pub use sandbox::{Allow, Limits};
 pub use schema::{BadSchema, Schema};
-pub use step::{Cache, Fan, OnError, Output, Step, StepIx};
+pub use step::{Alternative, Cache, Fan, OnError, Output, Step, StepIx};
 pub use taint::Taint;
 pub use work::{EnvVar, Http, Script, Uses, Wait, Work};
 

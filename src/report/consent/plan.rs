@@ -113,6 +113,10 @@ fn one(plan: &Plan, used: &mut Used, sheet: &mut Sheet) {
         if let Some(value) = trust.steps.get(own.id.as_str()) {
             taint(own, value, sheet);
         }
+        for other in &own.alternatives {
+            sheet.inside(&format!("{part}.{}.alternatives.{}", own.id, other.id));
+            step::way(other, used, sheet);
+        }
     }
     let asked = gates
         .iter()

@@ -1,6 +1,6 @@
 use super::{
-    Allow, Alternative, Approve, Cache, Check, ClassRule, ForEach, GateRef, Http, Limits, Matrix, Retry, Shell,
-    StepOutput, Wait, alternative::some_word, sound,
+    Allow, Alternative, Approve, Cache, Check, ClassRule, ForEach, GateRef, Http, Limits, Matrix,
+    Retry, Shell, StepOutput, Wait, alternative::some_word, sound,
 };
 use crate::diag::{Code, Diagnostic};
 use crate::expr::{Expr, Template};
@@ -210,8 +210,7 @@ fn replaceable(step: &Step, fields: &Fields<'_, '_>, decoder: &mut Decoder<'_>) 
     for key in ["approve", "wait"] {
         if fields.has(key) && fields.has("alternatives") {
             let message = format!("a step with `{key}` has no `alternatives`");
-            let mistake =
-                Diagnostic::new(Code::KeyUnknown, fields.key("alternatives"), message);
+            let mistake = Diagnostic::new(Code::KeyUnknown, fields.key("alternatives"), message);
             decoder.note(mistake.help("leave them out: there is no other way to do it"));
         }
     }

@@ -6,7 +6,8 @@ use super::gate::{self, needs};
 use super::matrix::combinations;
 use super::plan::{Lowering, NotLowered};
 use crate::model::{
-    Allow, Alternative, Approve, Cache, Fan, Http, Output, Retry, Schema, Step, StepIx, Uses, Wait, Work,
+    Allow, Alternative, Approve, Cache, Fan, Http, Output, Retry, Schema, Step, StepIx, Uses, Wait,
+    Work,
 };
 use crate::name::Name;
 use crate::spec::ast;

@@ -11,7 +11,7 @@ const SCALE: f64 = 1e6;
 const MOST: f64 = 1e9;
 
 /// What a round was measured as. Each number is from 0 to 1; one that is not is taken for the
-/// nearest that is, and what is no number for the worst: see [`loss`].
+/// nearest that is, and what is no number for the worst: see [`loss()`].
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Measures {
     /// D: how far the result is from what was asked.

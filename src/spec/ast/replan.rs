@@ -9,7 +9,8 @@ record! {
     /// How far a run that failed is tried another way: the numbers that weigh its loss, bound its
     /// rounds and decide its next direction.
     pub struct Replan as "a replan" {
-        /// How many rounds after the first use up their part of the budget: 3 if absent.
+        /// How many rounds may follow the first; as many use up their part of the budget: 3 if
+        /// absent.
         optional max_replans: u32,
         /// How many seconds use up their part of the budget: 300 if absent.
         optional time_budget_seconds: Spanned<u32>,

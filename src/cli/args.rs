@@ -98,6 +98,7 @@ pub enum Command {
     Graph(commands::graph::GraphArgs),
     Gate(commands::gate::GateArgs),
     Diff(commands::diff::DiffArgs),
+    Replan(commands::replan::ReplanArgs),
     Schema(commands::schema::SchemaArgs),
     Backup(commands::backup::BackupArgs),
     Restore(commands::restore::RestoreArgs),

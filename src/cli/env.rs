@@ -105,6 +105,12 @@ impl Env {
         matches!(self.var("GITHUB_ACTIONS"), Some("true" | "1"))
     }
 
+    /// Whether this is a job of any continuous integration: `CI` is set, and not to a no.
+    pub fn in_ci(&self) -> bool {
+        let is_no = |said: &str| ["false", "0"].contains(&said);
+        self.var("CI").is_some_and(|said| !is_no(said))
+    }
+
     /// How long a run stays with a process that gives no sign of life.
     pub fn lease(&self) -> Result<Duration, Failure> {
         let Some(text) = self.var("WF_LEASE") else {

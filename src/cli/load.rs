@@ -3,7 +3,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::workspace::{APPROVERS, CONFIG};
-use super::{Exit, Failure, Ui, Workspace, normal, relative};
+use super::{Begun, Exit, Failure, Ui, Workspace, normal, relative};
 use crate::approval::{Approvers, Policy};
 use crate::config::{self, ApproversFile, Config};
 use crate::diag::{Code, Diagnostic, Severity};
@@ -23,6 +23,8 @@ pub struct Ready {
     pub path: String,
     /// The texts it was made of: its own first, the configuration last.
     pub sources: Vec<(String, String)>,
+    /// What it is begun with, or was.
+    pub begun: Begun,
     /// What holds in the workspace.
     pub config: Config,
     /// Where it runs.
@@ -45,7 +47,7 @@ pub fn plan(ui: &Ui, path: &Path, jobs: Option<u32>) -> Result<Ready, Failure> {
     let workspace = ui.workspace_of(dir);
     let name = workspace.name(&path);
     let files = Disk::new(&workspace.root);
-    ready(ui, &files, workspace, name, jobs)
+    ready(ui, &files, workspace, name, Begun::now(ui, jobs))
 }
 
 /// Loads a plan from given files of a workspace.
@@ -54,9 +56,10 @@ pub fn ready(
     files: &dyn Files,
     workspace: Workspace,
     path: String,
-    jobs: Option<u32>,
+    begun: Begun,
 ) -> Result<Ready, Failure> {
     let (config, written) = configuration(ui, files, &workspace)?;
+    let config = config.begun(begun.strict);
     let mut loaded = checked(files, &path, &config.gates());
     let wrong = by_file(ui, &workspace, &loaded);
     say(ui, &wrong);
@@ -67,7 +70,7 @@ pub fn ready(
         let failure = Failure::new(Exit::Usage, format!("{path} is a gate, not a plan"));
         return Err(failure.hint(format!("`wf gate test {path}` asks it")));
     }
-    limit(&mut loaded, jobs);
+    limit(&mut loaded, begun.jobs);
     let text = |source: &Source| (source.path().to_owned(), source.text().to_owned());
     let mut sources: Vec<(String, String)> = loaded.sources.iter().map(text).collect();
     sources.extend(written.as_ref().map(text));
@@ -75,6 +78,7 @@ pub fn ready(
         plan: lower(&loaded, &config)?,
         path,
         sources,
+        begun,
         config,
         workspace,
     })
@@ -93,13 +97,14 @@ pub fn before(reader: &Reader, run: &RunId) -> Result<Option<Arc<Plan>>, Failure
         Err(StoreError::UnknownRun(_)) => return Ok(None),
         Err(error) => return Err(error.into()),
     };
-    Ok(quietly(&files, &path))
+    let begun = Begun::recorded(&reader.config(run)?);
+    Ok(quietly(&files, &path, begun))
 }
 
 /// The plan that some files are, or nothing if they are none. Says nothing about what is wrong.
-pub fn quietly(files: &Memory, path: &str) -> Option<Arc<Plan>> {
+pub fn quietly(files: &Memory, path: &str, begun: Begun) -> Option<Arc<Plan>> {
     let config = read_config(files, CONFIG).map(|(config, _)| config);
-    let config = config.unwrap_or_default();
+    let config = config.unwrap_or_default().begun(begun.strict);
     let loaded = checked(files, path, &config.gates());
     if loaded.has_errors() {
         return None;
@@ -127,12 +132,8 @@ pub fn snapshot(ui: &Ui, reader: &Reader, run: &RunId) -> Result<Ready, Failure>
         let message = format!("run {} was recorded without its plan", run.short());
         return Err(Failure::new(Exit::State, message));
     }
-    let jobs = reader
-        .config(&top)?
-        .get("max_parallel")
-        .and_then(serde_json::Value::as_u64);
-    let jobs = jobs.and_then(|jobs| u32::try_from(jobs).ok());
-    ready(ui, &Memory(files), ui.workspace(), path, jobs)
+    let begun = Begun::recorded(&reader.config(&top)?);
+    ready(ui, &Memory(files), ui.workspace(), path, begun)
 }
 
 /// A file and all that it uses, the gates of the workspace among it, with everything that is

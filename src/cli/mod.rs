@@ -8,6 +8,7 @@
 
 mod approve;
 mod args;
+mod begun;
 mod choose;
 mod collect;
 mod commands;
@@ -34,6 +35,7 @@ mod workspace;
 pub use exit::Exit;
 pub use start::main;
 
+use begun::Begun;
 use env::Env;
 use failure::Failure;
 use record::load_record;

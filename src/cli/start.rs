@@ -57,6 +57,7 @@ fn run(ui: &Ui, command: &Command) -> Result<Exit, Failure> {
         Command::Graph(args) => commands::graph::run(ui, args),
         Command::Gate(args) => commands::gate::run(ui, args),
         Command::Diff(args) => commands::diff::run(ui, args),
+        Command::Replan(args) => commands::replan::run(ui, args),
         Command::Schema(args) => commands::schema::run(ui, args),
         Command::Backup(args) => commands::backup::run(ui, args),
         Command::Restore(args) => commands::restore::run(ui, args),

@@ -4,7 +4,7 @@ use schemars::{JsonSchema, SchemaGenerator, json_schema};
 
 use crate::name::GateId;
 use crate::source::Spanned;
-use crate::spec::ast::{Policy, Retry};
+use crate::spec::ast::{Policy, Replan, Retry};
 use crate::spec::decode::{Decode, Decoder, Period, ReadPath, Size, record, word, words};
 use crate::spec::yaml::{Node, Yaml};
 
@@ -15,6 +15,9 @@ record! {
         optional policy: Policy,
         /// When a failed attempt is followed by another, where a step does not say.
         optional retry: Retry,
+        /// The numbers of plans that say `replan`, where they do not say them. It does not make
+        /// runs of other plans try again.
+        optional replan: Replan,
         /// What is safe when the machine loses power: `full` if absent.
         default durability: Durability,
         /// Whether checks, and steps with `allow`, run in a sandbox: `on` if absent. What they

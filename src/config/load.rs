@@ -43,7 +43,7 @@ pub fn load(source: &Source) -> (Config, Vec<Diagnostic>) {
 mod tests {
     use super::load;
     use crate::config::{Config, Durability};
-    use crate::model::{Class, OnFailure};
+    use crate::model::{Class, OnFailure, Replan};
     use crate::source::Source;
     use std::time::Duration;
 
@@ -92,6 +92,27 @@ mod tests {
     }
 
     #[test]
+    fn what_a_run_begins_in_is_strict_where_nobody_says() {
+        for (text, calm, strict) in [
+            ("", false, true),
+            ("replan: {delta: 0.1}\n", false, true),
+            ("replan: {strict: false}\n", false, false),
+            ("replan: {strict: true}\n", true, true),
+        ] {
+            let config = check(text, &[]);
+            let begun = |ci| config.clone().begun(ci).defaults.replan.strict;
+            assert_eq!((begun(false), begun(true)), (calm, strict), "{text}");
+        }
+        let wanted = Replan {
+            delta: 0.1,
+            max_replans: 9,
+            ..Replan::default()
+        };
+        let config = check("replan: {delta: 0.1, max_replans: 9}\n", &[]);
+        assert_eq!(config.defaults.replan, wanted);
+    }
+
+    #[test]
     fn the_sandbox_is_on_unless_it_is_said_to_be_off() {
         for (text, on, read) in [
             ("", true, &[][..]),
@@ -125,7 +146,8 @@ mod tests {
     #[test]
     fn every_mistake_is_told() {
         let text = "polcy: {}\ndurability: ful\nsandbox: of\nlogs: {max_bytes: lots}\n\
-                    env_pass: ['[']\nretry: {backoff: 1s}\nretention: {max_age: 30}\n";
+                    env_pass: ['[']\nretry: {backoff: 1s}\nretention: {max_age: 30}\n\
+                    replan: {delta: 1.5}\n";
         check(
             text,
             &[
@@ -136,6 +158,7 @@ mod tests {
                 "[ spec/wrong-value",
                 "backoff spec/missing-key",
                 "30 spec/wrong-type",
+                "1.5 spec/wrong-value",
             ],
         );
         check("- a\n", &["- a spec/wrong-type"]);

@@ -3,7 +3,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::{ConfigFile, Durability, LogsFile, RetentionFile, SandboxFile};
-use crate::model::{OnFailure, Policy, Retry};
+use crate::model::{OnFailure, Policy, Replan, Retry};
 use crate::name::GateId;
 use crate::source::Spanned;
 use crate::spec::Defaults;
@@ -13,6 +13,8 @@ use crate::spec::Defaults;
 pub struct Config {
     /// What holds where a plan says nothing.
     pub defaults: Defaults,
+    /// Whether it says `replan.strict`; else that depends on where a run begins.
+    pub says_strict: bool,
     /// What is safe when the machine loses power.
     pub durability: Durability,
     /// Where checks, and steps with `allow`, run.
@@ -33,6 +35,16 @@ impl Config {
     /// The ids of the gates that hold for every plan, in order.
     pub fn gates(&self) -> Vec<GateId> {
         self.gates.iter().map(|id| id.value.clone()).collect()
+    }
+
+    /// The same where a run begins in surroundings that are strict or not: that holds where
+    /// neither a plan nor this says it.
+    #[must_use]
+    pub fn begun(mut self, strict: bool) -> Self {
+        if !self.says_strict {
+            self.defaults.replan.strict = strict;
+        }
+        self
     }
 }
 
@@ -97,7 +109,9 @@ impl Default for Config {
                     grace: Duration::from_secs(10),
                 },
                 retry: Retry::default(),
+                replan: Replan::default(),
             },
+            says_strict: false,
             durability: Durability::default(),
             sandbox: Sandbox::default(),
             logs: Logs {
@@ -121,9 +135,15 @@ impl From<ConfigFile> for Config {
             max_runs: None,
         });
         Self {
-            defaults: plain
-                .defaults
-                .completing(file.policy.as_ref(), file.retry.as_ref()),
+            says_strict: file
+                .replan
+                .as_ref()
+                .is_some_and(|said| said.strict.is_some()),
+            defaults: plain.defaults.completing(
+                file.policy.as_ref(),
+                file.retry.as_ref(),
+                file.replan.as_ref(),
+            ),
             durability: file.durability,
             sandbox: file.sandbox.map(Sandbox::from).unwrap_or_default(),
             logs: Logs {

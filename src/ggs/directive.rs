@@ -93,6 +93,20 @@ pub enum Rule {
 }
 
 impl Rule {
+    /// The word for it, as it is recorded.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::AllHold => "all_hold",
+            Self::BudgetSpent => "budget_spent",
+            Self::Diverging => "diverging",
+            Self::WithinDelta => "within_delta",
+            Self::PlateauLogical => "plateau_logical",
+            Self::SignalLogical => "signal_logical",
+            Self::PlateauEnvironmental => "plateau_environmental",
+            Self::SignalEnvironmental => "signal_environmental",
+        }
+    }
+
     /// What it chooses.
     pub fn directive(self) -> Directive {
         match self {
@@ -130,4 +144,39 @@ pub enum Urgency {
     Normal,
     /// ∇L > ε: it gets worse.
     High,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Directive, Rule};
+
+    #[test]
+    fn words_are_those_that_are_recorded() {
+        let rules = [
+            Rule::AllHold,
+            Rule::BudgetSpent,
+            Rule::Diverging,
+            Rule::WithinDelta,
+            Rule::PlateauLogical,
+            Rule::SignalLogical,
+            Rule::PlateauEnvironmental,
+            Rule::SignalEnvironmental,
+        ];
+        for rule in rules {
+            assert_eq!(serde_json::json!(rule), rule.as_str());
+            let directive = rule.directive();
+            assert_eq!(serde_json::json!(directive), directive.as_str());
+        }
+        let words: Vec<&str> = rules.map(|rule| rule.directive().as_str()).into();
+        assert_eq!(
+            words[4..],
+            ["break_symmetry", "change_approach", "change_path", "refine"]
+        );
+        assert!(
+            rules
+                .iter()
+                .all(|rule| rule.directive().acts() == (*rule >= Rule::PlateauLogical))
+        );
+        assert!(Directive::Accept < Directive::Abandon);
+    }
 }

@@ -11,7 +11,7 @@ const SCALE: f64 = 1e6;
 const MOST: f64 = 1e9;
 
 /// What a round was measured as. Each number is from 0 to 1; one that is not is taken for the
-/// nearest that is, and what is no number for the worst: see [`loss`].
+/// nearest that is, and what is no number for the worst: see [`loss()`].
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Measures {
     /// D: how far the result is from what was asked.
@@ -47,10 +47,14 @@ pub fn process(logical: u32, environmental: u32) -> f64 {
 
 /// Ω: how much of the budget is used up by `replans` rounds after the first and by the time since
 /// the first began. Each of the two counts at most once in full, so that neither can stand for the
-/// other; of a budget of nothing, everything is used up.
+/// other; of a budget of nothing, everything is used up. When both are, Ω is 1 whatever they weigh:
+/// every budget has an end.
 pub fn resource(replan: &Replan, replans: u32, elapsed: Duration) -> f64 {
     let rounds = share(f64::from(replans), f64::from(replan.max_replans));
     let time = share(elapsed.as_secs_f64(), replan.time_budget.as_secs_f64());
+    if rounds >= 1.0 && time >= 1.0 {
+        return 1.0;
+    }
     let used = within(replan.w1 * rounds, 1.0) + within(replan.w2 * time, 1.0);
     rounded(within(used, 1.0))
 }
@@ -184,6 +188,17 @@ mod tests {
             ..Replan::default()
         };
         same(resource(&no_time, 0, Duration::ZERO), 0.4);
+    }
+
+    #[test]
+    fn every_budget_has_an_end() {
+        let light = Replan {
+            w1: 0.0,
+            w2: 0.1,
+            ..Replan::default()
+        };
+        same(resource(&light, 2, Duration::from_mins(5)), 0.1);
+        same(resource(&light, 3, Duration::from_mins(5)), 1.0);
     }
 
     #[test]

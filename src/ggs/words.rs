@@ -36,7 +36,7 @@ impl Solved {
 }
 
 /// A number with at least two decimals, and as many more as it has.
-fn shown(number: f64) -> String {
+pub fn shown(number: f64) -> String {
     let six = format!("{number:.6}");
     let whole = six.find('.').unwrap_or(six.len());
     let least = whole + ".00".len();

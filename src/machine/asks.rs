@@ -360,8 +360,14 @@ impl Machine {
             _ => return,
         };
         let asked = self.state.asks.values().any(|asked| asked.spot.is_none());
-        if !asked && self.state.blocked.is_none() && !self.state.ending() {
+        if asked || self.state.blocked.is_some() {
+            return;
+        }
+        if !self.state.ending() {
             self.ask_gates(None, point);
+        } else if point == GatePoint::Publish {
+            // Nobody comes back to say that it publishes nothing.
+            self.after_publish();
         }
     }
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 /// the thresholds from 0 to 1, `theta` and the time budget above 0.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Replan {
-    /// How many rounds after the first use up their part of the budget.
+    /// How many rounds may follow the first. As many use up their part of the budget.
     pub max_replans: u32,
     /// How much time uses up its part of the budget.
     pub time_budget: Duration,

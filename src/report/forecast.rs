@@ -263,6 +263,7 @@ finally:
                 grace: std::time::Duration::ZERO,
             },
             retry: crate::model::Retry::default(),
+            replan: crate::model::Replan::default(),
         };
         let plan = lower(&load(&files, "a.md"), &defaults).unwrap();
         let params = json!({"region": "eu"}).as_object().cloned().unwrap();

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use wf::machine::{Effect, Event, Input, Machine};
-use wf::model::{Object, OnFailure, Plan, Policy, Retry, resolve_params};
+use wf::model::{Object, OnFailure, Plan, Policy, Replan, Retry, resolve_params};
 use wf::spec::{Defaults, Memory, load, lower};
 
 use super::world::{Dice, World, run_id};
@@ -46,6 +46,7 @@ fn plan(path: &Path) -> Arc<Plan> {
         &Defaults {
             policy,
             retry: Retry::default(),
+            replan: Replan::default(),
         },
     )
     .unwrap()

@@ -7,8 +7,8 @@ use super::site::{self, Site};
 use crate::diag::{Code, Diagnostic};
 use crate::expr::{Ref, Template};
 use crate::model::taint::{Mixed, Summary, Taint, Taints};
-use crate::model::{OnFailure, Plan, Policy, Retry, Schema, Work};
-use crate::source::Span;
+use crate::model::{OnFailure, Plan, Policy, Replan, Retry, Schema, Work};
+use crate::source::{Source, Span};
 use crate::spec::ast::{self, CheckWord, Gate, GateRef, ProviderWord, Step};
 use crate::spec::{Defaults, Loaded, lower};
 
@@ -37,6 +37,7 @@ fn defaults() -> Defaults {
             grace: Duration::ZERO,
         },
         retry: Retry::default(),
+        replan: Replan::default(),
     }
 }
 
@@ -126,7 +127,7 @@ impl<'l> Lint<'l> {
             return;
         };
         let own = model.step(own);
-        let path = self.loaded.sources.get(file).map(|source| source.path());
+        let path = self.loaded.sources.get(file).map(Source::path);
         let mut ways = (0..own.ways()).filter_map(|way| own.way(way));
         let uses = ways.find_map(|way| match &way.work {
             Work::Uses(uses) if Some(uses.path.as_str()) == path => Some(uses),

@@ -65,7 +65,7 @@ pub(super) fn changes(proposal: &Proposal, last: &Result<Token, Refusal>) -> Str
             Some((pin.path.clone(), known.into_bytes()))
         })
         .collect();
-    if let Some(old) = load::quietly(&Memory(before), &ready.path) {
+    if let Some(old) = load::quietly(&Memory(before), &ready.path, ready.begun) {
         let (old, new) = (
             Consent::of(&old, &ready.path),
             Consent::of(&ready.plan, &ready.path),

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 
 use crate::cli::load::{self, Ready};
-use crate::cli::{Exit, Failure, Revision, Ui, normal};
+use crate::cli::{Begun, Exit, Failure, Revision, Ui, normal};
 use crate::report::consent::{Consent, House};
 use crate::report::diff::{Diff, Way, diff};
 use crate::report::plural;
@@ -68,7 +68,7 @@ fn version(ui: &Ui, name: &str, plan: Option<&str>) -> Result<Ready, Failure> {
     let mut files = Revision::find(cwd, revision)?;
     let path = files.enter(&path, cwd)?;
     let workspace = files.workspace();
-    let ready = load::ready(ui, &files, workspace, path.clone(), None);
+    let ready = load::ready(ui, &files, workspace, path.clone(), Begun::now(ui, None));
     if ready.is_err() {
         ui.say(&format!("this is {path} as it is in {revision}\n"));
     }

@@ -6,7 +6,7 @@ use crate::cli::execute::{Telling, finish, prune, session};
 use crate::cli::load::Ready;
 use crate::cli::outlook::{Outlook, possible};
 use crate::cli::params::{self, ParamArgs};
-use crate::cli::{Exit, Failure, RunArg, Ui, load};
+use crate::cli::{Begun, Exit, Failure, RunArg, Ui, load};
 use crate::engine::{self, Request};
 use crate::model::Object;
 use crate::name::RunId;
@@ -54,7 +54,13 @@ pub fn run(ui: &Ui, args: &RetryArgs) -> Result<Exit, Failure> {
     let row = reader.run(&old)?;
     refuse(&row)?;
     let files = Disk::new(&workspace.root);
-    let ready = load::ready(ui, &files, workspace, row.path.clone(), None)?;
+    let ready = load::ready(
+        ui,
+        &files,
+        workspace,
+        row.path.clone(),
+        Begun::now(ui, None),
+    )?;
     let choice = args.choice.resolve(&reader, &old, &ready.plan)?;
     let params = params::again(ui, ready.plan.parts(), &args.params, &row.params)?;
     let ask = Ask {
@@ -76,7 +82,8 @@ pub fn run(ui: &Ui, args: &RetryArgs) -> Result<Exit, Failure> {
         return Ok(Exit::Ok);
     }
     ui.note(&outlook.line(&old));
-    begin(ui, args, &ready, (params, past, choice.record()))
+    let config = ready.begun.record(choice.record());
+    begin(ui, args, &ready, (params, past, config))
 }
 
 fn begin(

@@ -79,7 +79,7 @@ fn begin(ui: &Ui, args: &RunArgs) -> Result<Exit, Failure> {
         params,
         past: None,
         approved: Some(entered.approved),
-        config: serde_json::json!({ "max_parallel": args.jobs }),
+        config: ready.begun.record(serde_json::Value::Null),
     };
     let finished = engine::run(&session, request);
     let exit = finish(ui, &ready, &session, finished, &args.telling)?;

@@ -48,16 +48,11 @@ pub(super) fn step(step: &Step, plan: &Plan, used: &mut Used, sheet: &mut Sheet)
     }
     fan(over, *max_parallel, sheet);
     gate::names(gates, sheet);
-    for (key, word) in [("tool", tool), ("target", target)] {
-        if let Some(word) = word {
-            sheet.put(Kind::Work, Sense::Plain, key, word);
-        }
-    }
+    said("tool", tool.as_deref(), sheet);
+    said("target", target.as_deref(), sheet);
     work::work(does, used, sheet);
     env(variables, sheet);
-    if let Some(cwd) = cwd {
-        sheet.put(Kind::Work, Sense::Plain, "cwd", cwd);
-    }
+    said("cwd", cwd.as_deref(), sheet);
     secrets(step, sheet);
     if matches!(does, Work::Run(_) | Work::Exec(_)) {
         sandbox(allow.as_ref(), most, sheet);
@@ -78,22 +73,24 @@ pub(super) fn step(step: &Step, plan: &Plan, used: &mut Used, sheet: &mut Sheet)
 /// What is done instead, in one of a step's alternatives.
 pub(super) fn way(other: &Alternative, used: &mut Used, sheet: &mut Sheet) {
     let step = &other.step;
-    for (key, word) in [("tool", &step.tool), ("target", &step.target)] {
-        if let Some(word) = word {
-            sheet.put(Kind::Work, Sense::Plain, key, word);
-        }
-    }
+    said("tool", step.tool.as_deref(), sheet);
+    said("target", step.target.as_deref(), sheet);
     work::work(&step.work, used, sheet);
     env(&step.env, sheet);
-    if let Some(cwd) = &step.cwd {
-        sheet.put(Kind::Work, Sense::Plain, "cwd", cwd);
-    }
+    said("cwd", step.cwd.as_deref(), sheet);
     secrets(step, sheet);
     if matches!(step.work, Work::Run(_) | Work::Exec(_)) {
         sandbox(step.allow.as_ref(), &step.limits, sheet);
     }
     bound(sheet, "timeout", step.timeout);
     retry(&step.retry, sheet);
+}
+
+/// A word of what is done, where there is one.
+fn said(key: &str, word: Option<&str>, sheet: &mut Sheet) {
+    if let Some(word) = word {
+        sheet.put(Kind::Work, Sense::Plain, key, word);
+    }
 }
 
 fn fan(fan: &Fan, max_parallel: Option<u32>, sheet: &mut Sheet) {

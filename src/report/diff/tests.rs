@@ -85,6 +85,45 @@ fn what_a_change_of_a_check_means() {
     );
 }
 
+/// What changes between plans with these lines in their front matter.
+fn heads(before: &str, after: &str) -> Vec<String> {
+    let view = |head: &str| {
+        let text = format!("---\nkind: plan\nid: p\n{head}steps: [{{id: a, run: x}}]\n---\n");
+        Consent::of(&sample::plan(&text), "plan.md")
+    };
+    let found = diff(&view(before), &view(after));
+    let changes = found.changes.iter();
+    changes
+        .map(|change| format!("{}: {}", change.line().unwrap().path(), change.word()))
+        .collect()
+}
+
+#[test]
+fn what_a_change_of_replanning_means() {
+    let said = |keys: &str| format!("replan: {{{keys}}}\n");
+    for (before, after, expected) in [
+        ("delta: 0.1", "delta: 0.2", "delta: weaker"),
+        ("delta: 0.2", "delta: 0.1", "delta: stronger"),
+        ("strict: true", "", "strict: weaker"),
+        ("", "strict: true", "strict: stronger"),
+        ("", "max_replans: 4", "max_replans: more"),
+        ("", "time_budget_seconds: 5", "time_budget_seconds: less"),
+        ("", "theta: 0.9", "theta: more"),
+        ("", "rho: 0.4", "rho: changed"),
+    ] {
+        let found = heads(&said(before), &said(after));
+        assert_eq!(found, [format!("replan.{expected}")], "{before} {after}");
+    }
+    // What is accepted with something missing is no proof of all.
+    let begun = heads("", "replan: {}\n");
+    assert!(begun.contains(&"replan.strict: weaker".into()), "{begun:?}");
+    let begun = heads("", "replan: {strict: true}\n");
+    assert!(
+        begun.iter().all(|word| !word.ends_with("weaker")),
+        "{begun:?}"
+    );
+}
+
 #[test]
 fn what_a_change_of_effort_means() {
     first(

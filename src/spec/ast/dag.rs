@@ -105,6 +105,7 @@ impl From<Dag> for Plan {
             outputs: dag.outputs,
             gates: dag.gates,
             escalation: dag.escalation,
+            replan: None,
             layers: dag.execution_order,
             briefing: String::new(),
         }

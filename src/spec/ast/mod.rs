@@ -18,6 +18,7 @@ mod param;
 mod plan;
 mod policy;
 mod repeat;
+mod replan;
 mod retry;
 mod rule;
 mod sandbox;
@@ -43,6 +44,7 @@ pub use param::{Param, PlanOutput, StepOutput};
 pub use plan::{DagKind, Plan, PlanKind};
 pub use policy::Policy;
 pub use repeat::ForEach;
+pub use replan::Replan;
 pub use retry::Retry;
 pub use rule::{
     CheckWord, FileValid, GuardrailConfig, JsonPathRule, LlmConfig, NumericRange, RangeOf,

@@ -1,4 +1,4 @@
-use super::{Check, Escalation, GateRef, Param, PlanOutput, Policy, Secret, Step, sound};
+use super::{Check, Escalation, GateRef, Param, PlanOutput, Policy, Replan, Secret, Step, sound};
 use crate::diag::{Code, Diagnostic};
 use crate::expr::Template;
 use crate::name::{EnvName, Name, PlanId};
@@ -39,8 +39,10 @@ record! {
         default gates: Vec<GateRef>,
         /// What the blocks of gates lead to, by name.
         default escalation: Entries<Name, Escalation>,
+        /// How far a run that failed is tried another way; not at all if absent.
+        optional replan: Replan,
     }
-    later { "budget", "skills", "replan", "on_stuck" }
+    later { "budget", "skills", "on_stuck" }
     aside {
         /// The order of steps that the author of a dag expects, layer by layer.
         layers: Option<Spanned<Vec<Vec<Spanned<Name>>>>>,

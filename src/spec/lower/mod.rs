@@ -8,6 +8,7 @@ mod check;
 mod gate;
 mod matrix;
 mod plan;
+mod replan;
 mod step;
 #[cfg(test)]
 mod tests;

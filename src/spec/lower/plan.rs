@@ -4,8 +4,8 @@ use super::check::{checks, env};
 use super::gate;
 use super::step::{Siblings, step};
 use crate::model::{
-    BadPlan, OnFailure, Param, Parts, Plan, PlanOutput, Policy, Retry, Secret, SecretSource, Step,
-    StepIx,
+    BadPlan, OnFailure, Param, Parts, Plan, PlanOutput, Policy, Replan, Retry, Secret,
+    SecretSource, Step, StepIx,
 };
 use crate::spec::Loaded;
 use crate::spec::ast::{self, SecretFrom};
@@ -17,15 +17,26 @@ pub struct Defaults {
     pub policy: Policy,
     /// When a failed attempt is followed by another.
     pub retry: Retry,
+    /// The numbers of plans that say `replan`. They do not make one of a plan that does not.
+    pub replan: Replan,
 }
 
 impl Defaults {
     /// What a configuration says, completed by these.
     #[must_use]
-    pub fn completing(&self, policy: Option<&ast::Policy>, retry: Option<&ast::Retry>) -> Self {
+    pub fn completing(
+        &self,
+        policy: Option<&ast::Policy>,
+        retry: Option<&ast::Retry>,
+        replan: Option<&ast::Replan>,
+    ) -> Self {
         Self {
             policy: completed(policy, &self.policy),
             retry: super::step::retry(retry, &self.retry),
+            replan: replan.map_or_else(
+                || self.replan.clone(),
+                |said| super::replan::completed(said, &self.replan),
+            ),
         }
     }
 }
@@ -109,7 +120,10 @@ impl Lowering<'_> {
             outputs: outputs(plan),
             gates: gate::of_plan(self.loaded, file, &plan.gates)?,
             escalations: gate::escalations(self.loaded, file, &plan.escalation),
-            replan: None,
+            replan: plan
+                .replan
+                .as_ref()
+                .map(|said| super::replan::completed(said, &self.defaults.replan)),
             briefing: briefing(plan),
         })
     }

@@ -2,7 +2,7 @@ use std::time::Duration;
 
 use crate::model::{
     Allow, Class, Fan, Gate, Lane, Limits, Mode, OnError, OnFailure, Plan, Policy, Predicate,
-    Probe, Provider, Retry, SecretSource, Wait, Work,
+    Probe, Provider, Replan, Retry, SecretSource, Wait, Work,
 };
 use crate::spec::{Defaults, Memory, load, lower};
 
@@ -16,7 +16,15 @@ fn defaults() -> Defaults {
         on_failure: OnFailure::Stop,
         grace: Duration::from_secs(3),
     };
-    Defaults { policy, retry }
+    let replan = Replan {
+        epsilon: 0.25,
+        ..Replan::default()
+    };
+    Defaults {
+        policy,
+        retry,
+        replan,
+    }
 }
 
 fn model(files: &[(&str, &str)]) -> std::sync::Arc<Plan> {
@@ -115,6 +123,39 @@ fn what_is_said_arrives() {
     assert_eq!(check.timeout, Duration::from_mins(1));
     assert_eq!(check.expect.file_exists, ["f"]);
     assert_eq!(parts.outputs[0].value.source(), "{{ run.id }}");
+}
+
+/// What a plan with these lines in its front matter says of replanning.
+fn replan(lines: &str) -> Option<Replan> {
+    let text = format!("---\nkind: plan\nid: p\n{lines}steps: [{{id: a, run: x}}]\n---\n");
+    model(&[("plan.md", &text)]).parts().replan.clone()
+}
+
+#[test]
+fn a_plan_replans_by_its_own_numbers_then_by_those_of_the_workspace() {
+    assert_eq!(replan(""), None);
+    assert_eq!(replan("replan: {}\n"), Some(defaults().replan));
+    let said = replan(
+        "replan: {max_replans: 0, time_budget_seconds: 7, alpha: 0.01, beta: 2, lambda: 0.03, \
+         w1: 0.04, w2: 0, delta: 1, rho: 0.05, theta: 0.06, strict: true}\n",
+    );
+    let wanted = Replan {
+        max_replans: 0,
+        time_budget: Duration::from_secs(7),
+        alpha: 0.01,
+        beta: 2.0,
+        lambda: 0.03,
+        w1: 0.04,
+        w2: 0.0,
+        epsilon: 0.25,
+        delta: 1.0,
+        rho: 0.05,
+        theta: 0.06,
+        strict: true,
+    };
+    assert_eq!(said, Some(wanted));
+    let own = replan("replan: {epsilon: 0.5}\n").map(|own| own.epsilon);
+    assert_eq!(own, Some(0.5));
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::model::{OnFailure, Parts, Plan, Policy, Retry, Step};
+use crate::model::{OnFailure, Parts, Plan, Policy, Replan, Retry, Step};
 use crate::name::PlanId;
 use crate::spec::{Defaults, Memory, load, lower};
 
@@ -23,6 +23,19 @@ secrets:
   BY_KEYRING: KEYRING
 policy: {max_parallel: 17, on_failure: cancel, grace: 18s}
 timeout: 19m
+replan:
+  max_replans: 60
+  time_budget_seconds: 61
+  alpha: 0.62
+  beta: 0.63
+  lambda: 0.64
+  w1: 0.65
+  w2: 0.66
+  epsilon: 0.67
+  delta: 0.68
+  rho: 0.69
+  theta: 0.71
+  strict: true
 gates:
   - id: ranges
     title: A title of a gate
@@ -208,5 +221,6 @@ fn defaults() -> Defaults {
             grace: Duration::from_secs(10),
         },
         retry: Retry::default(),
+        replan: Replan::default(),
     }
 }

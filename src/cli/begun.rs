@@ -1,0 +1,77 @@
+use serde_json::{Value, json};
+
+use super::Ui;
+
+/// The keys in the configuration of a run under which this is recorded.
+const JOBS: &str = "max_parallel";
+const STRICT: &str = "strict";
+
+/// What a run is begun with that no file says. It is recorded, so that a run that goes on
+/// elsewhere stays what it was.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Begun {
+    /// How many steps run at once, instead of what the plan says.
+    pub jobs: Option<u32>,
+    /// Whether only what holds in full is accepted, where neither the plan nor the configuration
+    /// says it.
+    pub strict: bool,
+}
+
+impl Begun {
+    /// With what one begins here and now.
+    pub fn now(ui: &Ui, jobs: Option<u32>) -> Self {
+        let strict = ui.env.in_ci();
+        Self { jobs, strict }
+    }
+
+    /// With what a run began, by the configuration that it was recorded with.
+    pub fn recorded(config: &Value) -> Self {
+        let jobs = config.get(JOBS).and_then(Value::as_u64);
+        Self {
+            jobs: jobs.and_then(|jobs| u32::try_from(jobs).ok()),
+            strict: config.get(STRICT).and_then(Value::as_bool) == Some(true),
+        }
+    }
+
+    /// Adds this to what is recorded of a run.
+    #[must_use]
+    pub fn record(self, with: Value) -> Value {
+        let mut config = match with {
+            Value::Object(config) => config,
+            _ => serde_json::Map::new(),
+        };
+        config.insert(JOBS.into(), json!(self.jobs));
+        config.insert(STRICT.into(), json!(self.strict));
+        Value::Object(config)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Begun;
+    use serde_json::{Value, json};
+
+    #[test]
+    fn what_is_recorded_is_read_again() {
+        for jobs in [None, Some(1), Some(u32::MAX)] {
+            for strict in [false, true] {
+                let begun = Begun { jobs, strict };
+                assert_eq!(Begun::recorded(&begun.record(Value::Null)), begun);
+                let among = begun.record(json!({"retry": {"all": true}}));
+                assert_eq!(Begun::recorded(&among), begun);
+                assert_eq!(among["retry"]["all"], true);
+            }
+        }
+    }
+
+    #[test]
+    fn a_run_that_recorded_nothing_was_begun_with_nothing() {
+        for config in [
+            Value::Null,
+            json!({"max_parallel": null}),
+            json!({"max_parallel": -1, "strict": "yes"}),
+        ] {
+            assert_eq!(Begun::recorded(&config), Begun::default(), "{config}");
+        }
+    }
+}

@@ -1,0 +1,31 @@
+use std::time::Duration;
+
+use crate::model::Replan;
+use crate::source::Spanned;
+use crate::spec::ast;
+
+/// What is said of replanning, completed by what holds where nothing is said.
+pub(super) fn completed(said: &ast::Replan, defaults: &Replan) -> Replan {
+    let number =
+        |said: &Option<Spanned<f64>>, usual: f64| said.as_ref().map_or(usual, |said| said.value);
+    let seconds = said
+        .time_budget_seconds
+        .as_ref()
+        .map(|seconds| seconds.value);
+    Replan {
+        max_replans: said.max_replans.unwrap_or(defaults.max_replans),
+        time_budget: seconds.map_or(defaults.time_budget, |seconds| {
+            Duration::from_secs(seconds.into())
+        }),
+        alpha: number(&said.alpha, defaults.alpha),
+        beta: number(&said.beta, defaults.beta),
+        lambda: number(&said.lambda, defaults.lambda),
+        w1: number(&said.w1, defaults.w1),
+        w2: number(&said.w2, defaults.w2),
+        epsilon: number(&said.epsilon, defaults.epsilon),
+        delta: number(&said.delta, defaults.delta),
+        rho: number(&said.rho, defaults.rho),
+        theta: number(&said.theta, defaults.theta),
+        strict: said.strict.unwrap_or(defaults.strict),
+    }
+}

@@ -58,21 +58,9 @@ fn one(megrams: &[Megram], pair: &Pair, now: Moment) -> Advice {
         decision,
         action,
     } = potentials(evidence.iter().copied(), now);
-    let rules = |sense| {
-        let rules = evidence.iter().filter(|one| one.sense() == Some(sense));
-        let mut rules: Vec<Digest> = rules.map(|rule| rule.id).collect();
-        rules.sort_unstable();
-        rules
-    };
-    let (constraints, practices) = match tags {
-        Some(_) => (rules(Sense::Constraint), rules(Sense::BestPractice)),
-        None => (Vec::new(), Vec::new()),
-    };
-    let (action, rules) = match (constraints.is_empty(), practices.is_empty()) {
-        (false, _) => (Action::Avoid, constraints),
-        (true, false) => (Action::Exploit, practices),
-        (true, true) => (action, Vec::new()),
-    };
+    // A rule about one target is none about the tool.
+    let said = tags.and_then(|_| ruled(&evidence));
+    let (action, rules) = said.unwrap_or((action, Vec::new()));
     Advice {
         tool: pair.tool.clone(),
         target: pair.target.clone(),
@@ -81,4 +69,20 @@ fn one(megrams: &[Megram], pair: &Pair, now: Moment) -> Advice {
         decision,
         rules,
     }
+}
+
+/// What the rules of a cluster say, and which they are, by id; `None` if it has none. A constraint
+/// goes before a best practice: what must not be done is not preferred.
+pub fn ruled(cluster: &[&Megram]) -> Option<(Action, Vec<Digest>)> {
+    let rules = |sense| {
+        let rules = cluster.iter().filter(|one| one.sense() == Some(sense));
+        let mut rules: Vec<Digest> = rules.map(|rule| rule.id).collect();
+        rules.sort_unstable();
+        rules
+    };
+    let both = [
+        (Action::Avoid, rules(Sense::Constraint)),
+        (Action::Exploit, rules(Sense::BestPractice)),
+    ];
+    both.into_iter().find(|(_, rules)| !rules.is_empty())
 }

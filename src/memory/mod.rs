@@ -25,7 +25,7 @@ mod tags;
 #[cfg(test)]
 mod tests;
 
-pub use advice::{Advice, Pair, advise};
+pub use advice::{Advice, Pair, advise, ruled};
 pub use dreamer::{ATTENTION_OF_A_RULE, DECISION_OF_A_RULE, DEMOTED_K, Dream, FORGOTTEN, dream};
 pub use level::Level;
 pub use lines::{BadLine, read_lines, write_lines};

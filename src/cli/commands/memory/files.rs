@@ -1,6 +1,6 @@
 use std::fs;
-use std::io::Write as _;
-use std::path::PathBuf;
+use std::io::{self, Read as _, Write as _};
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 
@@ -33,6 +33,9 @@ pub struct ImportArgs {
     file: PathBuf,
 }
 
+/// The most that is imported at once, in bytes: it is held in memory, and is one transaction.
+const LIMIT: u64 = 64 << 20;
+
 /// Exports.
 pub(super) fn export(ui: &Ui, args: &ExportArgs) -> Result<Exit, Failure> {
     let megrams = rows(ui, &Which::All)?;
@@ -43,15 +46,7 @@ pub(super) fn export(ui: &Ui, args: &ExportArgs) -> Result<Exit, Failure> {
     };
     let path = normal(&ui.env.cwd().join(file));
     let shown = relative(&path, ui.env.cwd());
-    let mut options = fs::OpenOptions::new();
-    options.write(true).truncate(true);
-    if args.force {
-        options.create(true);
-    } else {
-        options.create_new(true);
-    }
-    let opened = options.open(&path);
-    let written = opened.and_then(|mut file| file.write_all(text.as_bytes()));
+    let written = write(&path, &text, args.force);
     written.map_err(|error| {
         let failure = Failure::new(Exit::Usage, format!("cannot write {shown}: {error}"));
         match error.kind() {
@@ -70,8 +65,12 @@ pub(super) fn export(ui: &Ui, args: &ExportArgs) -> Result<Exit, Failure> {
 pub(super) fn import(ui: &Ui, args: &ImportArgs) -> Result<Exit, Failure> {
     let path = normal(&ui.env.cwd().join(&args.file));
     let shown = relative(&path, ui.env.cwd());
-    let text = fs::read_to_string(&path)
+    let text = read(&path)
         .map_err(|error| Failure::new(Exit::Usage, format!("cannot read {shown}: {error}")))?;
+    let Some(text) = text else {
+        let failure = Failure::new(Exit::Usage, format!("{shown} has more than 64 MiB"));
+        return Err(failure.hint("nothing was remembered; cut it between two lines"));
+    };
     let known = rows(ui, &Which::All)?;
     let read = read_lines(&text, &known).map_err(|bad| {
         let message = format!("{shown}:{}: {}", bad.line, bad.cause);
@@ -94,4 +93,29 @@ pub(super) fn import(ui: &Ui, args: &ImportArgs) -> Result<Exit, Failure> {
         plural(new, "megram")
     ))?;
     Ok(Exit::Ok)
+}
+
+/// Writes a file, whole or not at all.
+fn write(path: &Path, text: &str, replace: bool) -> io::Result<()> {
+    let beside = path.parent().unwrap_or(Path::new("."));
+    // A folder that is not there is told as that, and not by the name of a file within.
+    fs::metadata(beside)?;
+    let mut file = tempfile::NamedTempFile::new_in(beside)?;
+    file.write_all(text.as_bytes())?;
+    file.as_file().sync_all()?;
+    let kept = if replace {
+        file.persist(path)
+    } else {
+        file.persist_noclobber(path)
+    };
+    kept.map(drop).map_err(|error| error.error)
+}
+
+/// Reads a file; `None` if it is too long.
+fn read(path: &Path) -> io::Result<Option<String>> {
+    let mut text = String::new();
+    let read = fs::File::open(path)?
+        .take(LIMIT + 1)
+        .read_to_string(&mut text)?;
+    Ok((read as u64 <= LIMIT).then_some(text))
 }

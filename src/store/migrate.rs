@@ -12,7 +12,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("../../migrations/0002_leases.sql"),
     include_str!("../../migrations/0003_stale.sql"),
     include_str!("../../migrations/0004_approvals.sql"),
-    include_str!("../../migrations/0005_memory.sql"),
+    include_str!("../../migrations/0006_memory.sql"),
 ];
 
 /// Marks our databases, in the file's header: "wfst".

@@ -30,7 +30,7 @@
 //! |---|---|---|
 //! | words | [`digest`] [`source`] [`diag`] [`name`] [`time`] [`crash`] | know nothing else |
 //! | language | [`expr`] [`model`] [`spec`] [`graph`] [`check`] [`config`] | be pure: text in, model and diagnostics out |
-//! | decisions | [`gate`] [`ggs`] [`machine`] [`verify`] [`mask`] [`seal`] [`approval`] | be pure: no clock, no I/O, no async |
+//! | decisions | [`gate`] [`ggs`] [`machine`] [`verify`] [`mask`] [`seal`] [`approval`] [`memory`] | be pure: no clock, no I/O, no async |
 //! | between | [`bus`] | pass on what happened, in memory |
 //! | hands | [`store`] [`exec`] [`repeat`] [`audit`] | touch the disk, processes and the network |
 //! | engine | [`engine`] | wait |
@@ -49,6 +49,8 @@
 //! *Gate*: a rule at a *trigger* that continues, blocks or asks; *escalation*: what a block leads to.
 //! *Ask*: a recorded question to people; an *approval* is a signed yes, of a plan or to an ask.
 //! *Initiator*: who began a run. A run that only waits for people is *parked*.
+//! *Megram*: one thing that memory keeps; those of the same tags are a *cluster*; a *rule* is what
+//! the *Dreamer* makes of one that is certain.
 //! *Taint*: how far a value is trusted, by where it comes from.
 //!
 //! Start reading at [`machine`].
@@ -70,6 +72,7 @@ pub mod ggs;
 pub mod graph;
 pub mod machine;
 pub mod mask;
+pub mod memory;
 pub mod model;
 pub mod name;
 pub mod repeat;

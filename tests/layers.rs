@@ -22,7 +22,8 @@ const LAYERS: &[(&str, &str)] = &[
     ("machine", "name digest time model expr gate ggs"),
     ("verify", "name digest time model expr machine"),
     ("mask", ""),
-    ("store", "name digest time crash model gate machine"),
+    ("memory", "digest time"),
+    ("store", "name digest time crash model gate machine memory"),
     (
         "exec",
         "diag name digest time crash model expr gate machine mask store verify",

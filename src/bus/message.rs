@@ -129,6 +129,32 @@ pub enum Act {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         key: Option<Digest>,
     },
+    /// Megrams were read from a file.
+    MemoryImported {
+        /// How many were new.
+        megrams: u64,
+    },
+    /// Megrams were forgotten because somebody asked for it.
+    MemoryForgotten {
+        /// How many.
+        megrams: u64,
+    },
+    /// The Dreamer changed what is remembered.
+    MemoryDreamt {
+        /// How many megrams went.
+        forgotten: u64,
+        /// How many rules are rules no more.
+        demoted: u64,
+        /// How many rules were made.
+        promoted: u64,
+    },
+    /// Somebody contradicted a rule of memory.
+    MemoryFeedback {
+        /// The rule, by its id.
+        rule: Digest,
+        /// What was added, by its id.
+        megram: Digest,
+    },
     /// Something that a later version does.
     #[serde(other)]
     Unknown,

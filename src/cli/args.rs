@@ -95,6 +95,7 @@ pub enum Command {
     Approve(commands::approve::ApproveArgs),
     Key(commands::key::KeyArgs),
     Audit(commands::audit::AuditArgs),
+    Memory(commands::memory::MemoryArgs),
     Graph(commands::graph::GraphArgs),
     Gate(commands::gate::GateArgs),
     Diff(commands::diff::DiffArgs),

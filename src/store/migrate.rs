@@ -13,6 +13,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("../../migrations/0003_stale.sql"),
     include_str!("../../migrations/0004_approvals.sql"),
     include_str!("../../migrations/0005_rounds.sql"),
+    include_str!("../../migrations/0006_memory.sql"),
 ];
 
 /// Marks our databases, in the file's header: "wfst".

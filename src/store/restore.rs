@@ -7,7 +7,7 @@ use rusqlite::Connection;
 use super::backup::{DATABASE, FOLDERS, FORM, MANIFEST, Manifest};
 use super::log::Tail;
 use super::mark::Marker;
-use super::{Durability, Folder, Reader, RunFilter, StoreError, connect, verify_chain};
+use super::{Durability, Folder, Reader, RunFilter, StoreError, Which, connect, verify_chain};
 use crate::crash;
 use crate::digest::Digest;
 use crate::time::Moment;
@@ -16,8 +16,8 @@ use crate::time::Moment;
 const MOST_MANIFEST: u64 = 1 << 16;
 
 /// Puts a backup in the place of the state. Everything is unpacked beside it and checked first;
-/// then the two are exchanged, so that there always is a whole one. A state that has runs is
-/// replaced only if told, one that is worked on never.
+/// then the two are exchanged, so that there always is a whole one. A state that has runs, or
+/// remembers something, is replaced only if told, one that is worked on never.
 ///
 /// Nobody works on what is restored: its runs that have not ended can be resumed.
 ///
@@ -74,7 +74,8 @@ fn may_go(dir: &Path, replace: bool) -> Result<(), StoreError> {
         nested: true,
         ..RunFilter::default()
     };
-    if replace || reader.runs(1, &all)?.is_empty() {
+    let empty = || Ok(reader.runs(1, &all)?.is_empty() && reader.memory(&Which::All)?.is_empty());
+    if replace || empty()? {
         Ok(())
     } else {
         Err(StoreError::Exists(dir.into()))

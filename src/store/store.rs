@@ -247,7 +247,7 @@ impl Store {
     }
 
     /// Queues work that fails only where SQLite does.
-    fn sql<T, W>(&self, work: W) -> Ticket<T>
+    pub(super) fn sql<T, W>(&self, work: W) -> Ticket<T>
     where
         T: Send + 'static,
         W: FnOnce(&Writing<'_>) -> rusqlite::Result<T> + Send + 'static,

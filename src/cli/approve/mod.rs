@@ -20,6 +20,7 @@ mod resumed;
 mod rules;
 mod view;
 
+pub use agree::asked;
 pub use ask::{AnswerArgs, answer};
 pub use entry::{ApprovalArgs, enter};
 use pins::{pins, token_path};

@@ -18,6 +18,7 @@ pub mod graph;
 pub mod init;
 pub mod key;
 pub mod logs;
+pub mod memory;
 pub mod replan;
 pub mod restore;
 pub mod resume;

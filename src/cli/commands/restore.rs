@@ -10,12 +10,12 @@ use crate::cli::{Exit, Failure, Ui, normal, relative};
 #[derive(Args, Debug)]
 #[command(after_help = "\
 The backup is unpacked beside the state and checked; then the two are exchanged at once, so that
-whatever happens there is a whole one. A state that has runs is replaced only with --force, and
-one that a process works on never. Runs that had not ended can be resumed.")]
+whatever happens there is a whole one. A state that has runs, or remembers something, is replaced
+only with --force, and one that a process works on never. Runs that had not ended can be resumed.")]
 pub struct RestoreArgs {
     /// A file that `wf backup` wrote
     file: PathBuf,
-    /// Replace a state that has runs
+    /// Replace a state that has runs, or remembers something
     #[arg(long)]
     force: bool,
 }

@@ -5,6 +5,7 @@ mod chain;
 mod full;
 mod hold;
 mod kill;
+mod memory;
 mod open;
 mod prune;
 mod record;

@@ -1,0 +1,395 @@
+use proptest::prelude::*;
+
+use super::{
+    Action, Advice, Dream, Level, Megram, Origin, Pair, Potentials, Sense, State, Tags, Weights,
+    advise, against, dream, potentials, read_lines, share, write_lines,
+};
+use crate::time::Moment;
+
+const NOW: Moment = Moment::from_millis(1_800_000_000_000);
+const DAY: i64 = 86_400_000;
+
+fn ago(days: i64) -> Moment {
+    Moment::from_millis(NOW.millis() - days * DAY)
+}
+
+fn tags() -> Tags {
+    Tags::tool("curl", "api.example")
+}
+
+/// Megrams of one cluster, all of one state and age.
+fn many(count: usize, state: State, days: i64) -> Vec<Megram> {
+    let one = |number: usize| {
+        let from = format!("{state} {days} {number}");
+        let origin = Origin {
+            at: ago(days),
+            from: &from,
+        };
+        Megram::new(state, tags(), format!("what {from}"), origin)
+    };
+    (0..count).map(one).collect()
+}
+
+fn rule(sense: Sense, days: i64) -> Megram {
+    let mut rule = many(1, sense.state(), days).remove(0);
+    (rule.level, rule.k) = (Level::CommonSense, 0.0);
+    rule
+}
+
+fn words(dream: &Dream) -> (usize, usize, Vec<Option<Sense>>) {
+    let senses = dream.promote.iter().map(Megram::sense).collect();
+    (dream.forget.len(), dream.demote.len(), senses)
+}
+
+#[test]
+fn the_matrix_is_that_of_the_source() {
+    let rows = [
+        ("abandon", 0.95, -1.0, 0.05),
+        ("accept", 0.90, 1.0, 0.05),
+        ("change_approach", 0.85, -1.0, 0.05),
+        ("success", 0.80, 1.0, 0.05),
+        ("break_symmetry", 0.75, 1.0, 0.05),
+        ("change_path", 0.30, 0.0, 0.2),
+        ("refine", 0.10, 0.5, 0.5),
+        ("feedback", 0.95, -1.0, 0.05),
+    ];
+    for (state, (word, f, sigma, k)) in State::ALL.into_iter().zip(rows) {
+        assert_eq!(state.as_str(), word);
+        assert_eq!(serde_json::to_value(state).unwrap(), word);
+        assert_eq!(state.weights(), Weights { f, sigma, k });
+    }
+    for level in Level::ALL {
+        assert_eq!(serde_json::to_value(level).unwrap(), level.as_str());
+    }
+}
+
+#[test]
+fn actions_follow_from_the_thresholds_as_their_signs_say() {
+    for (attention, decision, action) in [
+        (0.0, 0.0, Action::Ignore),
+        (0.499, 0.499, Action::Ignore),
+        (0.5, 0.2, Action::Caution),
+        (0.5, 0.201, Action::Exploit),
+        (0.5, -0.2, Action::Caution),
+        (0.5, -0.201, Action::Avoid),
+        (9.0, 0.0, Action::Caution),
+    ] {
+        assert_eq!(
+            Action::of(attention, decision),
+            action,
+            "{attention} {decision}"
+        );
+    }
+}
+
+#[test]
+fn half_of_a_decisive_megram_is_left_after_two_weeks() {
+    for (state, days, left) in [
+        (State::Accept, 14, 0.447),
+        (State::ChangePath, 7, 0.074),
+        (State::Refine, 0, 0.1),
+        (State::Refine, -3, 0.1),
+    ] {
+        let found = share(&many(1, state, days).remove(0), NOW).attention;
+        assert!((found - left).abs() < 0.001, "{state} {days}: {found}");
+    }
+}
+
+#[test]
+fn the_two_channels_of_a_cluster() {
+    let mixed = [many(1, State::Accept, 0), many(1, State::Abandon, 0)].concat();
+    let known = potentials(&mixed, NOW);
+    assert!((known.attention - 1.85).abs() < 1e-9);
+    assert!((known.decision + 0.05).abs() < 1e-9);
+    assert_eq!(known.action, Action::Caution);
+    assert_eq!(potentials(&mixed, ago(-60)).action, Action::Ignore);
+    assert_eq!(potentials([], NOW).attention.to_bits(), 0.0_f64.to_bits());
+    // A rule is made of evidence, and is none.
+    let known = potentials(&[rule(Sense::Constraint, 0)], NOW);
+    assert_eq!(known.action, Action::Ignore);
+}
+
+#[test]
+fn what_has_faded_is_forgotten_and_a_law_is_not() {
+    let mut law = rule(Sense::Constraint, 4000);
+    law.level = Level::Thinking;
+    let old = many(1, State::Accept, 44).remove(0);
+    let rows = [
+        law,
+        rule(Sense::BestPractice, 4000),
+        many(1, State::Accept, 43).remove(0),
+        old.clone(),
+    ];
+    assert_eq!(dream(&rows, NOW).forget, [old.id]);
+}
+
+#[test]
+fn a_certain_cluster_becomes_one_rule() {
+    for (count, state, expected) in [
+        (5, State::Accept, vec![]),
+        (6, State::Accept, vec![Some(Sense::BestPractice)]),
+        (6, State::Abandon, vec![Some(Sense::Constraint)]),
+        (40, State::ChangePath, vec![]),
+    ] {
+        let rows = many(count, state, 0);
+        let dreamt = dream(&rows, NOW);
+        assert_eq!(words(&dreamt), (0, 0, expected), "{count} {state}");
+        let after = dreamt.applied(&rows);
+        assert!(dream(&after, NOW).is_empty(), "{count} {state}");
+        // Also when the evidence has faded.
+        assert!(dream(&after, ago(-500)).promote.is_empty());
+    }
+}
+
+#[test]
+fn a_rule_says_what_it_was_made_of() {
+    let mut rows = [many(5, State::Success, 2), many(2, State::Accept, 1)].concat();
+    rows.last_mut().unwrap().content = format!("the\nlast {}", "x".repeat(300));
+    let made = dream(&rows, NOW).promote.remove(0);
+    let expected = "Best practice: prefer tool:curl on path:api.example. \
+                    Seen 7 times: 2 accept, 5 success. Last: ";
+    assert!(made.content.starts_with(expected), "{}", made.content);
+    assert_eq!((made.level, made.created), (Level::CommonSense, NOW));
+    assert_eq!((made.f, made.sigma, made.k), (0.80, 1.0, 0.0));
+    rows.reverse();
+    assert_eq!(dream(&rows, NOW).promote, [made]);
+}
+
+#[test]
+fn a_rule_that_the_evidence_contradicts_is_one_no_more() {
+    for (sense, state, lost) in [
+        (Sense::BestPractice, State::Accept, 0),
+        (Sense::BestPractice, State::ChangePath, 0),
+        (Sense::BestPractice, State::Abandon, 1),
+        (Sense::Constraint, State::Abandon, 0),
+        (Sense::Constraint, State::ChangePath, 0),
+        (Sense::Constraint, State::Accept, 1),
+    ] {
+        let rows = [vec![rule(sense, 1)], many(1, state, 0)].concat();
+        let dreamt = dream(&rows, NOW);
+        assert_eq!(words(&dreamt), (0, lost, vec![]), "{sense:?} {state}");
+        let after = dreamt.applied(&rows);
+        let first = &after[0];
+        let (level, k) = if lost == 1 {
+            (Level::Knowledge, 0.05)
+        } else {
+            (Level::CommonSense, 0.0)
+        };
+        assert_eq!((first.level, first.k), (level, k), "{sense:?} {state}");
+    }
+}
+
+#[test]
+fn a_contrary_rule_takes_the_place_of_one_that_lost_its_trust() {
+    let rows = [
+        vec![rule(Sense::BestPractice, 0)],
+        many(6, State::Abandon, 0),
+    ]
+    .concat();
+    let dreamt = dream(&rows, NOW);
+    assert_eq!(words(&dreamt), (0, 1, vec![Some(Sense::Constraint)]));
+    assert!(dream(&dreamt.applied(&rows), NOW).is_empty());
+    // An old one is gone at once.
+    let rows = [
+        vec![rule(Sense::BestPractice, 90)],
+        many(1, State::Abandon, 0),
+    ]
+    .concat();
+    let dreamt = dream(&rows, NOW);
+    assert_eq!(words(&dreamt), (1, 1, vec![]));
+    assert_eq!(dreamt.applied(&rows), rows[1..]);
+}
+
+#[test]
+fn feedback_speaks_against_a_rule_whatever_it_says() {
+    let origin = Origin {
+        at: NOW,
+        from: "a person",
+    };
+    for sense in [Sense::BestPractice, Sense::Constraint] {
+        let rule = rule(sense, 30);
+        let said = against(&rule, "not so".into(), origin).unwrap();
+        assert_eq!(said.tags, rule.tags);
+        let dreamt = dream(&[rule.clone(), said], NOW);
+        assert_eq!(dreamt.demote, [rule.id], "{sense:?}");
+    }
+    let megram = many(1, State::Accept, 0).remove(0);
+    let refused = against(&megram, "not so".into(), origin).unwrap_err();
+    assert_eq!(refused.level, Level::Megram);
+}
+
+#[test]
+fn advice_goes_by_rules_and_then_by_evidence() {
+    let mut elsewhere = many(3, State::Accept, 0);
+    for megram in &mut elsewhere {
+        megram.tags = Tags::tool("curl", "other");
+    }
+    let mut rows = [many(2, State::Abandon, 0), elsewhere].concat();
+    let pair = |tool: &str, target: Option<&str>| Pair {
+        tool: tool.into(),
+        target: target.map(Into::into),
+    };
+    let pairs = [
+        pair("curl", Some("api.example")),
+        pair("curl", Some("other")),
+        pair("curl", None),
+        pair("wget", None),
+    ];
+    let actions = |rows: &[Megram]| {
+        let advice = advise(rows, &pairs, NOW);
+        advice
+            .iter()
+            .map(|advice| advice.action)
+            .collect::<Vec<_>>()
+    };
+    let (avoid, exploit, ignore) = (Action::Avoid, Action::Exploit, Action::Ignore);
+    assert_eq!(actions(&rows), [avoid, exploit, exploit, ignore]);
+    rows.push(rule(Sense::BestPractice, 0));
+    assert_eq!(actions(&rows), [exploit, exploit, exploit, ignore]);
+    let constraint = rule(Sense::Constraint, 0);
+    rows.push(constraint.clone());
+    assert_eq!(actions(&rows), [avoid, exploit, exploit, ignore]);
+    let Advice { rules, .. } = advise(&rows, &pairs, NOW).remove(0);
+    assert_eq!(rules, [constraint.id]);
+}
+
+#[test]
+fn lines_are_read_strictly() {
+    let line = r#"{"created":"2026-11-01T00:00:00Z","space":"tool:curl","entity":"path:a","content":"","state":"accept"}"#;
+    let read = read_lines(&format!("\n{line}\n{line}\n"), &[]).unwrap();
+    assert_eq!(read.len(), 1, "the same twice is one");
+    assert_eq!(
+        State::Accept.weights(),
+        Weights {
+            f: read[0].f,
+            sigma: read[0].sigma,
+            k: read[0].k
+        }
+    );
+    assert_eq!(read_lines(&write_lines(&read), &read).unwrap(), read);
+    let other = write_lines(&read).replace("accept", "abandon");
+    let with = |more: &str| line.replace("\"state\"", &format!("{more},\"state\""));
+    for (text, known, cause) in [
+        ("nothing".into(), &[][..], "expected ident, at column 2"),
+        (
+            line.replace("tool:curl", "curl"),
+            &[],
+            "`curl` is not a tag: write KIND:VALUE, like tool:curl, intent:build_the_page, path:api.example or env:local",
+        ),
+        (with("\"f\":1.5"), &[], "`f` is 1.5; it must be from 0 to 1"),
+        (
+            with("\"sigma\":-2"),
+            &[],
+            "`sigma` is -2; it must be from -1 to 1",
+        ),
+        (
+            with("\"k\":0"),
+            &[],
+            "`k` is 0; it must be more than 0 on a level that fades",
+        ),
+        (
+            with("\"level\":\"thinking\",\"k\":1"),
+            &[],
+            "`k` is 1; it must be 0 on a level that does not fade",
+        ),
+        (
+            with("\"level\":\"common_sense\",\"sigma\":0"),
+            &[],
+            "`sigma` is 0; it must be not 0 in a rule",
+        ),
+        (other, &read, "another megram has the id"),
+    ] {
+        let wrong = read_lines(&format!("{line}\n{text}"), known).unwrap_err();
+        assert_eq!(wrong.line, 2, "{text}");
+        assert!(wrong.cause.starts_with(cause), "{text}: {}", wrong.cause);
+    }
+    let unknown = read_lines(&with("\"weight\":1"), &[]).unwrap_err();
+    assert!(
+        unknown
+            .to_string()
+            .starts_with("line 1: unknown field `weight`"),
+        "{unknown}"
+    );
+}
+
+fn any_megram() -> impl Strategy<Value = Megram> {
+    let parts = (0..3_u8, 0..8_usize, 0..5_usize, -20..200_i64, 0..1000_u32);
+    parts.prop_map(|(cluster, state, level, days, number)| {
+        let from = number.to_string();
+        let origin = Origin {
+            at: ago(days),
+            from: &from,
+        };
+        let tags = Tags::tool("curl", &cluster.to_string());
+        let mut megram = Megram::new(State::ALL[state], tags, String::new(), origin);
+        // Mostly megrams: there are few rules.
+        let level = Level::ALL.get(level).copied().unwrap_or(Level::Megram);
+        if !level.fades() {
+            megram.k = 0.0;
+            megram.sigma = if megram.sigma == 0.0 {
+                1.0
+            } else {
+                megram.sigma
+            };
+        }
+        megram.level = level;
+        megram
+    })
+}
+
+fn some_megrams() -> impl Strategy<Value = Vec<Megram>> {
+    let all = proptest::collection::vec(any_megram(), 0..60);
+    all.prop_map(|mut all| {
+        all.sort_by_key(|megram| megram.id);
+        all.dedup_by_key(|megram| megram.id);
+        all
+    })
+}
+
+proptest! {
+    #[test]
+    fn what_is_left_only_shrinks(megram in any_megram(), days in 0..300_i64, more in 0..300_i64) {
+        let (early, late) = (share(&megram, ago(-days)), share(&megram, ago(-days - more)));
+        prop_assert!(late.attention <= early.attention);
+        prop_assert!(late.attention >= 0.0 && early.attention <= megram.f);
+    }
+
+    #[test]
+    fn attention_is_never_less_than_the_decision(megrams in some_megrams()) {
+        let Potentials { attention, decision, .. } = potentials(&megrams, NOW);
+        prop_assert!(attention >= decision.abs());
+    }
+
+    #[test]
+    fn the_order_of_megrams_does_not_matter(megrams in some_megrams(), by in 0..60_usize) {
+        let mut other = megrams.clone();
+        other.rotate_left(by % megrams.len().max(1));
+        other.reverse();
+        prop_assert_eq!(potentials(&megrams, NOW), potentials(&other, NOW));
+        prop_assert_eq!(dream(&megrams, NOW), dream(&other, NOW));
+        let pairs = [Pair { tool: "curl".into(), target: None }];
+        prop_assert_eq!(advise(&megrams, &pairs, NOW), advise(&other, &pairs, NOW));
+    }
+
+    #[test]
+    fn dreaming_again_changes_nothing(megrams in some_megrams()) {
+        let after = dream(&megrams, NOW).applied(&megrams);
+        prop_assert_eq!(dream(&after, NOW), Dream::default());
+    }
+
+    #[test]
+    fn only_what_fades_is_forgotten(megrams in some_megrams()) {
+        let dreamt = dream(&megrams, NOW);
+        for megram in megrams.iter().filter(|megram| dreamt.forget.contains(&megram.id)) {
+            prop_assert!(megram.level.fades() || dreamt.demote.contains(&megram.id));
+            prop_assert!(megram.level != Level::Thinking);
+        }
+    }
+
+    #[test]
+    fn what_is_written_is_read(megrams in some_megrams()) {
+        let mut read = read_lines(&write_lines(&megrams), &megrams).unwrap();
+        read.sort_by_key(|megram| megram.id);
+        prop_assert_eq!(read, megrams);
+    }
+}

@@ -107,11 +107,13 @@ impl Dispatcher {
             }),
             Effect::Check {
                 attempt,
+                phase,
                 item_value: item,
                 reads,
             } => self.judge(judging::Case {
                 run,
                 attempt,
+                phase: Some(phase),
                 item,
                 reads,
             }),

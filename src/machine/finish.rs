@@ -37,7 +37,10 @@ impl Machine {
         let step = plan.step(spot.ix());
         let retry = &step.retry;
         let repeat = class == Some(Class::Interrupted) && step.idempotent;
-        let granted = class.is_some_and(|class| retry.on.contains(&class)) && made <= retry.max;
+        // What `inspect` and `test` send back is counted by itself.
+        let loops = self.state.place(spot).map_or(0, state::ItemSlot::loops);
+        let own = made.saturating_sub(loops);
+        let granted = class.is_some_and(|class| retry.on.contains(&class)) && own <= retry.max;
         // There is no number for an attempt after the last.
         let Some(next) = made.checked_add(1).filter(|_| repeat || granted) else {
             return false;
@@ -46,7 +49,7 @@ impl Machine {
         let wait = if repeat {
             std::time::Duration::ZERO
         } else {
-            retry.delay(made, self.seed(&attempt))
+            retry.delay(own, self.seed(&attempt))
         };
         let due = self.now.after(wait);
         let why = why.to_owned();
@@ -54,6 +57,7 @@ impl Machine {
             attempt: attempt.clone(),
             due,
             why,
+            looped: None,
         });
         self.turn.effects.push(Effect::Wake {
             timer: Timer::Retry(attempt),

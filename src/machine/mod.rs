@@ -32,6 +32,7 @@ mod gates;
 mod held;
 mod input;
 mod over;
+mod phases;
 mod resume;
 mod scope;
 mod standing;
@@ -54,6 +55,7 @@ pub use gates::{GatePoint, gates_at};
 pub use input::{
     Artifact, Cached, Ended, Exit, Happening, Input, Kept, Left, Outcome, Ruling, Verdict,
 };
+pub use phases::Loop;
 pub use standing::{Item, Phase, Standing, StepState, Tally};
 pub use state::State;
 pub use subject::{Attempt, Place};

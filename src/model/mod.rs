@@ -14,6 +14,7 @@ mod gate;
 mod json_expect;
 mod json_path;
 mod param;
+mod phase;
 mod plan;
 mod retry;
 mod rule;
@@ -32,6 +33,7 @@ pub use gate::{
 pub use json_expect::{JsonMiss, bounds, is_within};
 pub use json_path::{BadJsonPath, JsonPath};
 pub use param::{BadParams, Param, resolve as resolve_params};
+pub use phase::{CheckPhase, Exhausted, Loops};
 pub use plan::{BadPlan, OnFailure, Parts, Plan, PlanOutput, Policy, Secret, SecretSource};
 pub use retry::{Class, Retry};
 pub use rule::ClassRule;

@@ -152,6 +152,7 @@ pub(super) fn story() -> Vec<Fact> {
             attempt: again.clone(),
             due: NOW,
             why: "exit code 1".into(),
+            looped: None,
         },
         Fact::AttemptStarted(again.clone()),
         with_artifact(answered(again.clone(), 0)),
@@ -217,6 +218,7 @@ fn with_artifact(fact: Fact) -> Fact {
 
 pub(super) fn verdict(criterion: &str) -> Verdict {
     Verdict {
+        phase: crate::model::CheckPhase::default(),
         name: name(criterion),
         ruling: Ruling::Pass,
         expected: String::new(),

@@ -159,13 +159,14 @@ impl Play {
                 attempt: Some(attempt),
                 ..
             } => super::world::ended(attempt, Exit::Cancelled),
-            Effect::Check { attempt, .. } => {
+            Effect::Check { attempt, phase, .. } => {
                 let step = attempt.as_ref().map_or("plan", |a| a.place.step.as_str());
                 let lies =
                     self.refute.contains(&step) && attempt.as_ref().is_none_or(|a| a.attempt < 2);
                 let ruling = if lies { Ruling::Fail } else { Ruling::Pass };
                 Happening::Judged {
                     attempt,
+                    phase,
                     verdicts: vec![verdict(ruling)],
                     seen: self.seen.clone(),
                 }

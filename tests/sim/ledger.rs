@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use wf::digest::Digest;
 use wf::machine::{Attempt, Decision, Event, Fact, GatePoint, Phase, Place, Standing, StepState};
-use wf::model::{Object, Plan, Step, Work};
+use wf::model::{CheckPhase, Object, Plan, Step, Work};
 use wf::name::Name;
 use wf::time::Moment;
 
@@ -42,6 +42,8 @@ pub struct Ledger {
     pub asks: BTreeMap<u32, Option<Place>>,
     /// When their time is over.
     pub expires: BTreeMap<u32, Moment>,
+    /// The questions that are about a phase of checks.
+    pub phases: BTreeSet<u32>,
     /// The places about which people agreed.
     pub agreed: BTreeSet<Place>,
     /// The points of the run, and of places, whose gates let pass.
@@ -67,6 +69,8 @@ pub struct Book {
     pub due: Option<(u32, Moment)>,
     /// How many attempts were interrupted.
     pub interrupted: u32,
+    /// How often `inspect` and `test` sent the work back.
+    pub loops: (u32, u32),
     /// How often a gate wanted it done again.
     pub sent_back: u32,
     /// The verdicts on the last attempt: passed, not passed.
@@ -100,6 +104,8 @@ pub struct Tried {
     pub attempt: u32,
     /// Its criteria, and whether they held.
     pub verdicts: Vec<(Name, bool)>,
+    /// Those of them that did not hold, and that people let be ignored.
+    pub ignored: BTreeSet<Name>,
 }
 
 impl Tried {
@@ -199,6 +205,7 @@ impl Ledger {
             } => {
                 self.judged = Some(self.judged.unwrap_or(true) && verdict.passed());
             }
+            Fact::ChecksPassed { attempt: None, .. } => self.judged = None,
             Fact::RunStopping { .. } => self.stopping = true,
             Fact::CancelRequested { force, .. } => self.cancelled = Some(*force),
             Fact::RunTimedOut => self.timed_out = true,
@@ -231,11 +238,17 @@ impl Ledger {
             Fact::ApprovalAsked(ask) => {
                 self.asks.insert(ask.number, ask.place.clone());
                 self.expires.insert(ask.number, ask.expires);
+                if ask.phase.is_some() {
+                    self.phases.insert(ask.number);
+                }
             }
             Fact::ApprovalAnswered { number, given, .. } => {
                 let place = self.asks.remove(number).flatten();
                 let yes = given.decision == Decision::Approved;
-                self.agreed.extend(place.filter(|_| yes));
+                match place.filter(|_| yes) {
+                    Some(place) if self.phases.contains(number) => self.at(&place).ignores(),
+                    place => self.agreed.extend(place),
+                }
             }
             Fact::GatesPassed { place, point, .. } => {
                 self.passed.insert((place.clone(), *point));
@@ -305,8 +318,18 @@ impl Ledger {
                     last.verdicts.push((verdict.name.clone(), verdict.passed()));
                 }
             }
-            Fact::RetryScheduled { attempt, due, .. } => {
+            Fact::RetryScheduled {
+                attempt,
+                due,
+                looped,
+                ..
+            } => {
                 let book = self.at(&attempt.place);
+                match looped.map(|looped| looped.phase) {
+                    Some(CheckPhase::Inspect) => book.loops.0 += 1,
+                    Some(CheckPhase::Test) => book.loops.1 += 1,
+                    _ => {}
+                }
                 (book.live, book.due) = (None, Some((attempt.attempt, *due)));
             }
             Fact::StepEnded {
@@ -352,9 +375,28 @@ impl Ledger {
 }
 
 impl Book {
+    /// Notes that people let be ignored what did not hold so far.
+    fn ignores(&mut self) {
+        if let Some(last) = self.history.last_mut() {
+            let failed = last.verdicts.iter().filter(|(_, passed)| !passed);
+            last.ignored.extend(failed.map(|(name, _)| name.clone()));
+        }
+    }
+
+    /// Whether people let something be ignored of the last attempt.
+    pub fn is_ignored(&self) -> bool {
+        let last = self.history.last();
+        last.is_some_and(|last| !last.ignored.is_empty())
+    }
+
     fn begins(&mut self, attempt: u32) {
         let verdicts = Vec::new();
-        self.history.push(Tried { attempt, verdicts });
+        let ignored = BTreeSet::new();
+        self.history.push(Tried {
+            attempt,
+            verdicts,
+            ignored,
+        });
         self.evidence = None;
     }
 }

@@ -8,8 +8,8 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use wf::expr::{Expr, Template};
 use wf::model::{
-    Cache, Check, Class, Fan, OnError, OnFailure, Output, Parts, Plan, PlanOutput, Policy, Retry,
-    Schema, Step, StepIx, Uses, Wait, Work,
+    Cache, Check, CheckPhase, Class, Exhausted, Fan, Loops, OnError, OnFailure, Output, Parts,
+    Plan, PlanOutput, Policy, Retry, Schema, Step, StepIx, Uses, Wait, Work,
 };
 use wf::name::{Name, PlanId};
 use wf::source::Span;
@@ -65,15 +65,23 @@ pub fn draw(dice: &mut Dice, most: usize, from: i64) -> Drawn {
     if dice.one_in(3) {
         gates::of_steps(&mut steps, dice, steady);
     }
+    // Drawn apart, so that what comes after is what it was without them.
+    let mut apart = Dice::of(from.unsigned_abs(), &format!("phases of {main} and {last}"));
+    for step in &mut steps {
+        in_phases(&mut step.verify, &mut apart);
+        step.loops = loops(&mut apart);
+    }
     let outputs = plan_outputs(&steps, dice);
     let id = PlanId::parse("p").expect("a name");
     let limited = !steady && dice.one_in(4);
+    let mut verify = if dice.one_in(3) {
+        checks(dice)
+    } else {
+        Vec::new()
+    };
+    in_phases(&mut verify, &mut apart);
     let parts = Parts {
-        verify: if dice.one_in(3) {
-            checks(dice)
-        } else {
-            Vec::new()
-        },
+        verify,
         outputs,
         timeout: limited.then(|| seconds(dice, 20)),
         gates: if dice.one_in(6) {
@@ -261,6 +269,28 @@ fn checks(dice: &mut Dice) -> Vec<Check> {
         .take(1 + dice.below(2))
         .map(check)
         .collect()
+}
+
+/// Asks some checks to inspect or to test.
+fn in_phases(checks: &mut Vec<Check>, dice: &mut Dice) {
+    if checks.is_empty() || dice.one_in(2) {
+        return;
+    }
+    let more = ["tidy", "works"].into_iter().take(dice.below(3));
+    checks.extend(more.map(|id| Check::new(name(id))));
+    for check in &mut *checks {
+        let phases = [CheckPhase::Inspect, CheckPhase::Test, CheckPhase::Verify];
+        check.phase = *dice.pick(&phases);
+    }
+    checks.sort_by_key(|check| check.phase);
+}
+
+fn loops(dice: &mut Dice) -> Loops {
+    let on_exhausted = [Exhausted::Fail, Exhausted::Ask];
+    Loops {
+        max: dice.up_to(2),
+        on_exhausted: *dice.pick(&on_exhausted),
+    }
 }
 
 fn seconds(dice: &mut Dice, most: u32) -> Duration {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde_json::json;
 use wf::machine::{Attempt, Event, GatePoint, Happening, Input, Machine, Place, Turn};
-use wf::model::{Object, Plan};
+use wf::model::{CheckPhase, Object, Plan};
 use wf::name::RunId;
 use wf::time::Moment;
 
@@ -65,7 +65,7 @@ pub struct World {
     /// Who holds a lock: run, place, and the life of its engine.
     pub locks: BTreeMap<String, (usize, Place, u32)>,
     /// The questions whose subject has changed while people were asked.
-    pub changed: BTreeSet<(usize, Option<Place>, Option<GatePoint>)>,
+    pub changed: BTreeSet<(usize, Option<Place>, Option<GatePoint>, Option<CheckPhase>)>,
     pub coverage: Coverage,
     pub trace: Vec<String>,
 }

@@ -2,7 +2,10 @@ use super::exact::{json, period};
 use super::plan::{Used, about, bound, env, limits};
 use super::{Kind, Sense, Sheet, check, gate, work};
 use crate::expr::{Ref, SpannedRef};
-use crate::model::{Allow, Cache, Class, ClassRule, Fan, OnError, Output, Plan, Retry, Step, Work};
+use crate::model::{
+    Allow, Cache, CheckPhase, Class, ClassRule, Exhausted, Fan, Loops, OnError, Output, Plan,
+    Retry, Step, Work,
+};
 use crate::name::Name;
 
 pub(super) fn step(step: &Step, plan: &Plan, used: &mut Used, sheet: &mut Sheet) {
@@ -21,6 +24,7 @@ pub(super) fn step(step: &Step, plan: &Plan, used: &mut Used, sheet: &mut Sheet)
         retry: again,
         idempotent,
         verify,
+        loops,
         outputs,
         external,
         artifacts,
@@ -58,6 +62,9 @@ pub(super) fn step(step: &Step, plan: &Plan, used: &mut Used, sheet: &mut Sheet)
     flags(*idempotent, *on_error, concurrency.as_deref(), sheet);
     for own in verify {
         check::check(own, sheet);
+    }
+    if verify.iter().any(|own| own.phase != CheckPhase::Verify) {
+        looped(*loops, sheet);
     }
     given(outputs, external, sheet);
     sheet.each(Kind::Data, Sense::Guard, "artifacts", artifacts);
@@ -161,6 +168,21 @@ fn retry(retry: &Retry, sheet: &mut Sheet) {
         let word = class_word(*class);
         effort(Sense::Grant, &format!("on[{word}]"), word.into());
     }
+}
+
+/// How often `inspect` and `test` send the work back, and what follows then.
+fn looped(loops: Loops, sheet: &mut Sheet) {
+    let Loops { max, on_exhausted } = loops;
+    let most = Sense::AtMost(f64::from(max));
+    sheet.put(Kind::Effort, most, "loops.max", max.to_string());
+    sheet.usual(max == Loops::default().max);
+    let (text, level) = match on_exhausted {
+        Exhausted::Fail => ("fail", 0.0),
+        Exhausted::Ask => ("ask: people may let a phase of checks be ignored", 1.0),
+    };
+    let key = "loops.on_exhausted";
+    sheet.put(Kind::Proof, Sense::AtMost(level), key, text);
+    sheet.usual(on_exhausted == Exhausted::Fail);
 }
 
 fn class_word(class: Class) -> &'static str {

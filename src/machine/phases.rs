@@ -42,6 +42,10 @@ pub(super) fn of_phase(checks: &[Check], phase: CheckPhase) -> impl Iterator<Ite
 impl Machine {
     /// Asks for the checks of an attempt whose turn it is.
     pub(super) fn ask_checks(&mut self, spot: Spot, attempt: Attempt) {
+        // After a resume they are asked for once its lock is there again.
+        if self.state.returning.contains(&spot) {
+            return;
+        }
         let plan = std::sync::Arc::clone(&self.plan);
         let checks = &plan.step(spot.ix()).verify;
         let Some(phase) = self.phase_of(spot) else {

@@ -144,6 +144,19 @@ fn retry_is_for_the_work_itself_and_for_verify_and_loops_do_not_use_it_up() {
 }
 
 #[test]
+fn a_worker_that_edits_its_inspector_is_not_believed() {
+    for (phase, key) in [("inspect", "loops: {max: 1}"), ("test", "idempotent: true")] {
+        let place = Sandbox::new();
+        let keys = format!("{phase}: [{{name: lint, run: sh lint.sh}}]\n    {key}");
+        let worker = "run: echo true > lint.sh\n";
+        place.file("plan.md", plan(&keys).replace(WORKER, worker));
+        place.file("lint.sh", "false\n");
+        let did = place.wf(&["run", "plan.md"]).exits(1);
+        did.says("was altered");
+    }
+}
+
+#[test]
 fn without_loops_a_phase_decides_at_once() {
     let keys = "inspect: [{name: never, run: 'false'}]\n    loops: {max: 0}";
     let (place, did) = ran(&plan(keys));

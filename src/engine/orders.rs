@@ -105,18 +105,6 @@ impl Dispatcher {
                 correction,
                 tool_args,
             }),
-            Effect::Check {
-                attempt,
-                phase,
-                item_value: item,
-                reads,
-            } => self.judge(judging::Case {
-                run,
-                attempt,
-                phase: Some(phase),
-                item,
-                reads,
-            }),
             Effect::Lookup {
                 place,
                 item_value,
@@ -137,7 +125,7 @@ impl Dispatcher {
         }
     }
 
-    /// Begins to ask gates, or to look at evidence.
+    /// Begins to ask gates, to check, or to look at evidence.
     fn look_at(&mut self, run: Arc<Ongoing>, effect: Effect) {
         match effect {
             Effect::Gate {
@@ -162,6 +150,18 @@ impl Dispatcher {
                 };
                 self.units.spawn(asked.ask(stop));
             }
+            Effect::Check {
+                attempt,
+                phase,
+                item_value: item,
+                reads,
+            } => self.judge(judging::Case {
+                run,
+                attempt,
+                phase: Some(phase),
+                item,
+                reads,
+            }),
             Effect::Confirm { places } => {
                 self.confirms = Some(self.units.spawn(evidence::confirm(run, places)));
             }

@@ -148,12 +148,7 @@ pub(super) fn story() -> Vec<Fact> {
         },
         Fact::AttemptStarted(fetch.clone()),
         answered(fetch, 1),
-        Fact::RetryScheduled {
-            attempt: again.clone(),
-            due: NOW,
-            why: "exit code 1".into(),
-            looped: None,
-        },
+        retried(again.clone()),
         Fact::AttemptStarted(again.clone()),
         with_artifact(answered(again.clone(), 0)),
         Fact::CriterionJudged {
@@ -189,6 +184,15 @@ pub(super) fn story() -> Vec<Fact> {
         },
         run_ended(),
     ]
+}
+
+fn retried(attempt: Attempt) -> Fact {
+    Fact::RetryScheduled {
+        attempt,
+        due: NOW,
+        why: "exit code 1".into(),
+        looped: None,
+    }
 }
 
 fn with_artifact(fact: Fact) -> Fact {

@@ -4,9 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use wf::digest::Digest;
 use wf::machine::{Attempt, Decision, Event, Fact, GatePoint, Phase, Place, Standing, StepState};
-use wf::model::{CheckPhase, Object, Plan, Step, Work};
+use wf::model::{Object, Plan, Step, Work};
 use wf::name::Name;
 use wf::time::Moment;
+
+use super::tried::Tried;
 
 /// What is known about a run.
 #[derive(Clone, Debug, Default)]
@@ -96,25 +98,6 @@ pub struct End {
     pub standing: Standing,
     pub tolerated: bool,
     pub outputs: Object,
-}
-
-/// What became known of an attempt.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Tried {
-    pub attempt: u32,
-    /// Its criteria, and whether they held.
-    pub verdicts: Vec<(Name, bool)>,
-    /// Those of them that did not hold, and that people let be ignored.
-    pub ignored: BTreeSet<Name>,
-}
-
-impl Tried {
-    /// The attempt, how many of its criteria failed, and how many there were.
-    pub fn gap(&self) -> (u32, u32, u32) {
-        let count = |count: usize| u32::try_from(count).expect("checks are few");
-        let failed = self.verdicts.iter().filter(|(_, passed)| !passed).count();
-        (self.attempt, count(failed), count(self.verdicts.len()))
-    }
 }
 
 impl Ledger {
@@ -216,7 +199,10 @@ impl Ledger {
                 }
             }
             Fact::RunEnded { .. } => self.over = Some(event.fact.clone()),
-            of_a_place => self.take_of_place(of_a_place),
+            of_a_place => {
+                self.take_of_place(of_a_place);
+                self.take_of_checks(of_a_place);
+            }
         }
         self.take_besides(event);
     }
@@ -307,31 +293,6 @@ impl Ledger {
                 }
                 book.interrupted += u32::from(*how == wf::machine::Exit::Interrupted);
             }
-            Fact::CriterionJudged {
-                attempt: Some(attempt),
-                verdict,
-            } => {
-                let book = self.at(&attempt.place);
-                let passed = usize::from(verdict.passed());
-                book.verdicts = (book.verdicts.0 + passed, book.verdicts.1 + 1 - passed);
-                if let Some(last) = book.history.last_mut() {
-                    last.verdicts.push((verdict.name.clone(), verdict.passed()));
-                }
-            }
-            Fact::RetryScheduled {
-                attempt,
-                due,
-                looped,
-                ..
-            } => {
-                let book = self.at(&attempt.place);
-                match looped.map(|looped| looped.phase) {
-                    Some(CheckPhase::Inspect) => book.loops.0 += 1,
-                    Some(CheckPhase::Test) => book.loops.1 += 1,
-                    _ => {}
-                }
-                (book.live, book.due) = (None, Some((attempt.attempt, *due)));
-            }
             Fact::StepEnded {
                 place,
                 state,
@@ -369,35 +330,8 @@ impl Ledger {
         }
     }
 
-    fn at(&mut self, place: &Place) -> &mut Book {
+    pub(super) fn at(&mut self, place: &Place) -> &mut Book {
         self.places.entry(place.clone()).or_default()
-    }
-}
-
-impl Book {
-    /// Notes that people let be ignored what did not hold so far.
-    fn ignores(&mut self) {
-        if let Some(last) = self.history.last_mut() {
-            let failed = last.verdicts.iter().filter(|(_, passed)| !passed);
-            last.ignored.extend(failed.map(|(name, _)| name.clone()));
-        }
-    }
-
-    /// Whether people let something be ignored of the last attempt.
-    pub fn is_ignored(&self) -> bool {
-        let last = self.history.last();
-        last.is_some_and(|last| !last.ignored.is_empty())
-    }
-
-    fn begins(&mut self, attempt: u32) {
-        let verdicts = Vec::new();
-        let ignored = BTreeSet::new();
-        self.history.push(Tried {
-            attempt,
-            verdicts,
-            ignored,
-        });
-        self.evidence = None;
     }
 }
 

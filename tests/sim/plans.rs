@@ -65,21 +65,15 @@ pub fn draw(dice: &mut Dice, most: usize, from: i64) -> Drawn {
     if dice.one_in(3) {
         gates::of_steps(&mut steps, dice, steady);
     }
-    // Drawn apart, so that what comes after is what it was without them.
-    let mut apart = Dice::of(from.unsigned_abs(), &format!("phases of {main} and {last}"));
-    for step in &mut steps {
-        in_phases(&mut step.verify, &mut apart);
-        step.loops = loops(&mut apart);
-    }
+    let mut apart = phases_of(&mut steps, main, from);
     let outputs = plan_outputs(&steps, dice);
     let id = PlanId::parse("p").expect("a name");
     let limited = !steady && dice.one_in(4);
-    let mut verify = if dice.one_in(3) {
-        checks(dice)
-    } else {
-        Vec::new()
-    };
-    in_phases(&mut verify, &mut apart);
+    let mut verify = Vec::new();
+    if dice.one_in(3) {
+        verify = checks(dice);
+        in_phases(&mut verify, &mut apart);
+    }
     let parts = Parts {
         verify,
         outputs,
@@ -269,6 +263,18 @@ fn checks(dice: &mut Dice) -> Vec<Check> {
         .take(1 + dice.below(2))
         .map(check)
         .collect()
+}
+
+/// Gives steps phases of checks, and loops. They are drawn apart, so that what comes after is what
+/// it was without them.
+fn phases_of(steps: &mut [Step], main: usize, from: i64) -> Dice {
+    let last = steps.len() - main;
+    let mut apart = Dice::of(from.unsigned_abs(), &format!("phases of {main} and {last}"));
+    for step in steps {
+        in_phases(&mut step.verify, &mut apart);
+        step.loops = loops(&mut apart);
+    }
+    apart
 }
 
 /// Asks some checks to inspect or to test.

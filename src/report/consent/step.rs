@@ -3,8 +3,8 @@ use super::plan::{Used, about, bound, env, limits};
 use super::{Kind, Sense, Sheet, check, gate, work};
 use crate::expr::{Ref, SpannedRef};
 use crate::model::{
-    Allow, Cache, CheckPhase, Class, ClassRule, Exhausted, Fan, Loops, OnError, Output, Plan,
-    Retry, Step, Work,
+    Allow, Cache, Check, CheckPhase, Class, ClassRule, Exhausted, Fan, Loops, OnError, Output,
+    Plan, Retry, Step, Work,
 };
 use crate::name::Name;
 
@@ -60,12 +60,7 @@ pub(super) fn step(step: &Step, plan: &Plan, used: &mut Used, sheet: &mut Sheet)
     bound(sheet, "queue_timeout", *queue_timeout);
     retry(again, sheet);
     flags(*idempotent, *on_error, concurrency.as_deref(), sheet);
-    for own in verify {
-        check::check(own, sheet);
-    }
-    if verify.iter().any(|own| own.phase != CheckPhase::Verify) {
-        looped(*loops, sheet);
-    }
+    checks(verify, *loops, sheet);
     given(outputs, external, sheet);
     sheet.each(Kind::Data, Sense::Guard, "artifacts", artifacts);
     cache(kept.as_ref(), sheet);
@@ -167,6 +162,15 @@ fn retry(retry: &Retry, sheet: &mut Sheet) {
     for class in on {
         let word = class_word(*class);
         effort(Sense::Grant, &format!("on[{word}]"), word.into());
+    }
+}
+
+fn checks(checks: &[Check], loops: Loops, sheet: &mut Sheet) {
+    for own in checks {
+        check::check(own, sheet);
+    }
+    if checks.iter().any(|own| own.phase != CheckPhase::Verify) {
+        looped(loops, sheet);
     }
 }
 

@@ -14,6 +14,10 @@ pub(super) fn check(scene: &Scene<'_>, notes: &mut Notes) {
     }
     let own = scene.plan.checks();
     distinct("check", own.map(|check| &check.name), notes);
+    for step in &scene.steps {
+        let ids = step.alternatives.iter().map(|other| &other.id);
+        distinct("alternative", ids, notes);
+    }
 }
 
 fn distinct<'a>(noun: &str, names: impl Iterator<Item = &'a Spanned<Name>>, notes: &mut Notes) {

@@ -81,6 +81,7 @@ fn one(plan: &Plan, used: &mut Used, sheet: &mut Sheet) {
         outputs,
         gates,
         escalations,
+        replan,
         briefing,
     } = plan.parts();
     sheet.put(Kind::About, Sense::Plain, "id", id.as_str());
@@ -103,6 +104,7 @@ fn one(plan: &Plan, used: &mut Used, sheet: &mut Sheet) {
     }
     gate::names(gates, sheet);
     gate::escalations(escalations, sheet);
+    super::replan::replan(replan.as_ref(), sheet);
     let trust = used.taints.of(plan);
     for (at, own) in steps.iter().enumerate() {
         let part = if at < *main { "steps" } else { "finally" };
@@ -110,6 +112,10 @@ fn one(plan: &Plan, used: &mut Used, sheet: &mut Sheet) {
         step::step(own, plan, used, sheet);
         if let Some(value) = trust.steps.get(own.id.as_str()) {
             taint(own, value, sheet);
+        }
+        for other in &own.alternatives {
+            sheet.inside(&format!("{part}.{}.alternatives.{}", own.id, other.id));
+            step::way(other, used, sheet);
         }
     }
     let asked = gates

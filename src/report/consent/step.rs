@@ -3,8 +3,8 @@ use super::plan::{Used, about, bound, env, limits};
 use super::{Kind, Sense, Sheet, check, gate, work};
 use crate::expr::{Ref, SpannedRef};
 use crate::model::{
-    Allow, Cache, Check, CheckPhase, Class, ClassRule, Exhausted, Fan, Loops, OnError, Output,
-    Plan, Retry, Step, Work,
+    Allow, Alternative, Cache, Check, CheckPhase, Class, ClassRule, Exhausted, Fan, Loops, OnError,
+    Output, Plan, Retry, Step, Work,
 };
 use crate::name::Name;
 
@@ -35,6 +35,9 @@ pub(super) fn step(step: &Step, plan: &Plan, used: &mut Used, sheet: &mut Sheet)
         limits: most,
         classify: rules,
         gates,
+        tool,
+        target,
+        alternatives: _, // Each stands in a part of its own.
         briefing,
     } = step;
     about(sheet, title.as_deref(), briefing.as_deref());
@@ -47,6 +50,11 @@ pub(super) fn step(step: &Step, plan: &Plan, used: &mut Used, sheet: &mut Sheet)
     }
     fan(over, *max_parallel, sheet);
     gate::names(gates, sheet);
+    for (key, word) in [("tool", tool), ("target", target)] {
+        if let Some(word) = word {
+            sheet.put(Kind::Work, Sense::Plain, key, word);
+        }
+    }
     work::work(does, used, sheet);
     env(variables, sheet);
     if let Some(cwd) = cwd {
@@ -65,6 +73,27 @@ pub(super) fn step(step: &Step, plan: &Plan, used: &mut Used, sheet: &mut Sheet)
     sheet.each(Kind::Data, Sense::Guard, "artifacts", artifacts);
     cache(kept.as_ref(), sheet);
     classify(rules, sheet, "");
+}
+
+/// What is done instead, in one of a step's alternatives.
+pub(super) fn way(other: &Alternative, used: &mut Used, sheet: &mut Sheet) {
+    let step = &other.step;
+    for (key, word) in [("tool", &step.tool), ("target", &step.target)] {
+        if let Some(word) = word {
+            sheet.put(Kind::Work, Sense::Plain, key, word);
+        }
+    }
+    work::work(&step.work, used, sheet);
+    env(&step.env, sheet);
+    if let Some(cwd) = &step.cwd {
+        sheet.put(Kind::Work, Sense::Plain, "cwd", cwd);
+    }
+    secrets(step, sheet);
+    if matches!(step.work, Work::Run(_) | Work::Exec(_)) {
+        sandbox(step.allow.as_ref(), &step.limits, sheet);
+    }
+    bound(sheet, "timeout", step.timeout);
+    retry(&step.retry, sheet);
 }
 
 fn fan(fan: &Fan, max_parallel: Option<u32>, sheet: &mut Sheet) {

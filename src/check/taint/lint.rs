@@ -125,7 +125,11 @@ impl<'l> Lint<'l> {
             return;
         };
         let own = model.step(own);
-        let path = self.loaded.sources.get(file).map(|source| source.path());
+        let path = self
+            .loaded
+            .sources
+            .get(file)
+            .map(crate::source::Source::path);
         let mut ways = (0..own.ways()).filter_map(|way| own.way(way));
         let uses = ways.find_map(|way| match &way.work {
             Work::Uses(uses) if Some(uses.path.as_str()) == path => Some(uses),

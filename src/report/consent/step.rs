@@ -50,11 +50,7 @@ pub(super) fn step(step: &Step, plan: &Plan, used: &mut Used, sheet: &mut Sheet)
     }
     fan(over, *max_parallel, sheet);
     gate::names(gates, sheet);
-    for (key, word) in [("tool", tool), ("target", target)] {
-        if let Some(word) = word {
-            sheet.put(Kind::Work, Sense::Plain, key, word);
-        }
-    }
+    words(tool.as_deref(), target.as_deref(), sheet);
     work::work(does, used, sheet);
     env(variables, sheet);
     if let Some(cwd) = cwd {
@@ -78,11 +74,7 @@ pub(super) fn step(step: &Step, plan: &Plan, used: &mut Used, sheet: &mut Sheet)
 /// What is done instead, in one of a step's alternatives.
 pub(super) fn way(other: &Alternative, used: &mut Used, sheet: &mut Sheet) {
     let step = &other.step;
-    for (key, word) in [("tool", &step.tool), ("target", &step.target)] {
-        if let Some(word) = word {
-            sheet.put(Kind::Work, Sense::Plain, key, word);
-        }
-    }
+    words(step.tool.as_deref(), step.target.as_deref(), sheet);
     work::work(&step.work, used, sheet);
     env(&step.env, sheet);
     if let Some(cwd) = &step.cwd {
@@ -94,6 +86,15 @@ pub(super) fn way(other: &Alternative, used: &mut Used, sheet: &mut Sheet) {
     }
     bound(sheet, "timeout", step.timeout);
     retry(&step.retry, sheet);
+}
+
+/// What does the work, and what it is done on.
+fn words(tool: Option<&str>, target: Option<&str>, sheet: &mut Sheet) {
+    for (key, word) in [("tool", tool), ("target", target)] {
+        if let Some(word) = word {
+            sheet.put(Kind::Work, Sense::Plain, key, word);
+        }
+    }
 }
 
 fn fan(fan: &Fan, max_parallel: Option<u32>, sheet: &mut Sheet) {

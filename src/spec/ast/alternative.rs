@@ -127,11 +127,6 @@ impl Alternative {
             way.shell = None;
             way.tool = None;
         }
-        fn take<T: Clone>(to: &mut Option<Box<T>>, from: Option<&T>) {
-            if let Some(from) = from {
-                *to = Some(Box::new(from.clone()));
-            }
-        }
         take(&mut way.tool, self.tool.as_ref());
         take(&mut way.target, self.target.as_ref());
         take(&mut way.shell, self.shell.as_ref());
@@ -142,5 +137,12 @@ impl Alternative {
         take(&mut way.limits, self.limits.as_ref());
         way.env = step.env.overlaid(&self.env);
         way
+    }
+}
+
+/// Replaces what a step says by what an alternative says, if it says something.
+fn take<T: Clone>(to: &mut Option<Box<T>>, from: Option<&T>) {
+    if let Some(from) = from {
+        *to = Some(Box::new(from.clone()));
     }
 }

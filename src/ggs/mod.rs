@@ -2,8 +2,8 @@
 //!
 //! A round of a run is measured three ways, each from 0 to 1: *D*, how far the result is from what
 //! was asked ([`distance`]); *P*, how much of what failed failed by its approach ([`process`]);
-//! *Ω*, how much of the budget is used up ([`resource`]). [`loss`] weighs them together, and
-//! [`solve`] looks at how the loss changed and chooses a [`Directive`] by a cascade in which an
+//! *Ω*, how much of the budget is used up ([`resource`]). [`loss()`] weighs them together, and
+//! [`solve()`] looks at how the loss changed and chooses a [`Directive`] by a cascade in which an
 //! earlier [`Rule`] wins over each later one.
 //!
 //! **Invariant:** the same numbers give the same answer, and no number is too strange for one:

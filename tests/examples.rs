@@ -80,6 +80,13 @@ const EXAMPLES: &[Example] = &[
         more: packages,
     },
     Example {
+        spec: "pipeline/plan.md",
+        code: 0,
+        end: "succeeded · 1 verified · ",
+        outputs: |outputs| *outputs == json!({}),
+        more: pipeline,
+    },
+    Example {
         spec: "release/plan.md",
         code: 0,
         end: "succeeded · 2 verified, 3 reported · ",
@@ -178,7 +185,7 @@ mod each {
         };
     }
 
-    tests!(archive backup broken cheaters correction nightly orphan packages release service variants);
+    tests!(archive backup broken cheaters correction nightly orphan packages pipeline release service variants);
 }
 
 #[test]
@@ -292,6 +299,28 @@ fn correction(sandbox: &Sandbox, did: &Did) {
     let text = text.expect("the correction is beside the log");
     let told: Value = serde_json::from_str(&text).expect("a correction is JSON");
     assert_eq!(told["failed"].as_array().map(Vec::len), Some(5), "{told:#}");
+}
+
+fn pipeline(sandbox: &Sandbox, did: &Did) {
+    for line in [
+        "mean · attempt 2 · inspect 1/3 · gap 2/2 · check `documented`",
+        "mean · attempt 3 · test 1/3 · gap 2/4 · check `exact`",
+        "mean · attempt 4 · inspect 2/3 · gap 1/2 · check `spaced`",
+    ] {
+        assert!(
+            did.all().contains(line),
+            "does not say {line:?}:\n{}",
+            did.all()
+        );
+    }
+    sandbox
+        .wf(&["show", "--last"])
+        .exits(0)
+        .says("attempt 4 · gap 2/2 → 2/4 → 1/2 → 0/5 · inspect 2/3 · test 1/3");
+    sandbox
+        .wf(&["logs", "--last", "mean"])
+        .exits(0)
+        .says("inspect 2/3: make `spaced` hold");
 }
 
 fn packages(sandbox: &Sandbox, _: &Did) {

@@ -31,6 +31,7 @@ mod logs;
 mod machine;
 mod owners;
 mod pinned;
+mod pipelines;
 mod processes;
 mod restricted;
 mod schemas;

@@ -47,7 +47,7 @@ impl Site {
     pub(super) fn noun(self) -> &'static str {
         match self {
             Self::PlanEnv => "the plan's `env`",
-            Self::PlanEnd => "the plan's `verify` and `outputs`",
+            Self::PlanEnd => "the plan's checks and `outputs`",
             Self::When => "`when`",
             Self::ForEach => "`for_each`",
             Self::Env => "`env`",
@@ -75,7 +75,7 @@ pub(super) fn of<'a>(plan: &'a Plan, steps: &[&'a Step]) -> Vec<Read<'a>> {
         step.all_ways().for_each(|way| reads.step(way));
     }
     reads.step = None;
-    for check in &plan.verify {
+    for check in plan.checks() {
         reads.check(Site::PlanEnd, check);
     }
     let outputs = plan
@@ -132,7 +132,7 @@ impl<'a> Reads<'a> {
         let kept = step.cache.iter().flat_map(|cache| &cache.outputs);
         self.templates(Site::Cache, kept.map(|glob| &glob.value));
         self.templates(Site::Env, step.env.iter().map(|(_, value)| value));
-        for check in &step.verify {
+        for check in step.checks() {
             self.check(Site::Check, check);
         }
     }

@@ -1,7 +1,7 @@
 use super::Failure;
 use super::load::before;
 use crate::name::RunId;
-use crate::report::record::{Held, Nested, RECORD_VERSION, Record, Trajectory};
+use crate::report::record::{Held, Looped, Nested, RECORD_VERSION, Record, Trajectory};
 use crate::store::Reader;
 
 /// How deep nested runs are read; deeper ones cannot be made.
@@ -36,6 +36,7 @@ fn below(reader: &Reader, run: &RunId, depth: usize) -> Result<Record, Failure> 
         steps: reader.steps(run)?,
         attempts: reader.attempts(run)?,
         gaps: Trajectory::all(&checks),
+        loops: Looped::all(&reader.facts(run, &Looped::EVENTS)?),
         shaken: Vec::new(),
         checks,
         held: Held::of(&held),

@@ -247,6 +247,7 @@ impl Look {
                 let case = Case {
                     run: Arc::clone(&self.run),
                     attempt: place.clone().map(|place| Attempt { place, attempt: 0 }),
+                    phase: None,
                     item,
                     reads,
                 };

@@ -12,7 +12,7 @@ use crate::exec::evidence::Evidence;
 use crate::exec::fixed::Glimpse;
 use crate::exec::{Stop, Unable, check as probe};
 use crate::machine::{Artifact, Attempt, Happening, Item, Ruling, Verdict};
-use crate::model::{Check, Class, Object, Step, Work};
+use crate::model::{Check, CheckPhase, Class, Object, Step, Work};
 
 use super::dispatch::Report;
 use super::evidence::site;
@@ -25,6 +25,8 @@ pub(super) struct Case {
     pub(super) run: Arc<Ongoing>,
     /// The attempt; `None`: the plan as a whole.
     pub(super) attempt: Option<Attempt>,
+    /// The phase of checks; `None`: all of them.
+    pub(super) phase: Option<CheckPhase>,
     pub(super) item: Option<Item>,
     pub(super) reads: Object,
 }
@@ -32,10 +34,11 @@ pub(super) struct Case {
 /// Runs the checks of an attempt, or the plan's own.
 pub(super) async fn check(case: Case, stop: watch::Receiver<Stop>) -> Report {
     let run = &case.run;
-    let kept = match &case.attempt {
+    let mut kept = match &case.attempt {
         Some(attempt) => run.left_by(attempt)?,
         None => Vec::new(),
     };
+    kept.extend(case.seen_before());
     let (verdicts, mut seen) = judge(&case, &stop, &kept).await;
     if let Some(attempt) = &case.attempt {
         if matches!(step_of(run, &attempt.place).work, Work::Uses(_)) {
@@ -49,6 +52,7 @@ pub(super) async fn check(case: Case, stop: watch::Receiver<Stop>) -> Report {
     }
     run.session.hands.hold()?;
     Ok(Some(Happening::Judged {
+        phase: case.phase.unwrap_or_default(),
         attempt: case.attempt,
         verdicts,
         seen,
@@ -127,12 +131,26 @@ fn unsettle(verdict: &mut Verdict, why: &str) {
 const ALTERED: &str = "check was altered";
 
 impl Case {
+    /// The checks of all phases.
+    fn checks(&self) -> &[Check] {
+        match &self.attempt {
+            Some(attempt) => &written(&self.run, &attempt.place).verify,
+            None => &self.run.plan.parts().verify,
+        }
+    }
+
+    /// The files that an earlier phase of the same attempt was checked with: each phase rules on
+    /// the same result, so they must be what they were.
+    fn seen_before(&self) -> Vec<Artifact> {
+        let first = CheckPhase::after(None, self.checks());
+        let attempt = self.attempt.as_ref().filter(|_| self.phase != first);
+        let seen = attempt.and_then(|attempt| self.run.evidence_of(&attempt.place));
+        seen.unwrap_or_default()
+    }
+
     async fn verdicts(&self, stop: &watch::Receiver<Stop>) -> Vec<Verdict> {
-        let run = &self.run;
-        let checks = match &self.attempt {
-            Some(attempt) => &written(run, &attempt.place).verify,
-            None => &run.plan.parts().verify,
-        };
+        let wanted = |check: &&Check| self.phase.is_none_or(|phase| check.phase == phase);
+        let checks: Vec<&Check> = self.checks().iter().filter(wanted).collect();
         let ground = self.ground().await;
         let mut verdicts = Vec::with_capacity(checks.len());
         for check in checks {
@@ -244,6 +262,7 @@ fn ruled(
 ) -> Verdict {
     Verdict {
         name: check.name.clone(),
+        phase: check.phase,
         ruling,
         expected,
         found,

@@ -119,16 +119,6 @@ impl Dispatcher {
                 correction,
                 tool_args,
             }),
-            Effect::Check {
-                attempt,
-                item_value: item,
-                reads,
-            } => self.judge(judging::Case {
-                run,
-                attempt,
-                item,
-                reads,
-            }),
             Effect::Lookup {
                 place,
                 item_value,
@@ -147,7 +137,7 @@ impl Dispatcher {
         }
     }
 
-    /// Begins to ask gates, or to look at evidence.
+    /// Begins to ask gates, to check, or to look at evidence.
     fn look_at(&mut self, run: Arc<Ongoing>, effect: Effect) {
         match effect {
             Effect::Gate {
@@ -172,6 +162,18 @@ impl Dispatcher {
                 };
                 self.unit(asked.ask(stop));
             }
+            Effect::Check {
+                attempt,
+                phase,
+                item_value: item,
+                reads,
+            } => self.judge(judging::Case {
+                run,
+                attempt,
+                phase: Some(phase),
+                item,
+                reads,
+            }),
             Effect::Confirm { places } => {
                 self.confirms = Some(self.unit(evidence::confirm(run, places)));
             }

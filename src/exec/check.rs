@@ -15,7 +15,7 @@ use super::{Env, Hands, Host, Stop, Unable, environment, shell};
 use crate::expr::{EvalError, Scope, Template};
 use crate::machine::{Ruling, Verdict};
 use crate::mask::Mask;
-use crate::model::{Check, ClassRule, Expect, Mode, Object, Probe};
+use crate::model::{Check, CheckPhase, ClassRule, Expect, Mode, Object, Probe};
 use crate::name::Name;
 use crate::time::Clock;
 use crate::verify::{FileFound, Found, Judgement, judge};
@@ -52,6 +52,7 @@ pub struct Ground {
 /// A check with its templates rendered, ready to run.
 pub struct Trial {
     name: Name,
+    phase: CheckPhase,
     mode: Mode,
     expect: Expect,
     classify: Vec<ClassRule>,
@@ -68,6 +69,7 @@ impl Trial {
     pub fn new(check: &Check, ground: &Ground, scope: &dyn Scope) -> Self {
         Self {
             name: check.name.clone(),
+            phase: check.phase,
             mode: check.mode,
             expect: check.expect.clone(),
             classify: check.classify.clone(),
@@ -104,6 +106,7 @@ impl Trial {
         let rule = |found: &Found<'_>| judge(&self.expect, found, &self.classify);
         let judged = discreet(rule, &found, &self.ground.mask);
         Verdict {
+            phase: self.phase,
             guards: probed.map(|probed| probed.guards.unwrap_or_default()),
             ..judged.verdict(self.name, self.mode, millis)
         }

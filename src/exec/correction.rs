@@ -61,6 +61,7 @@ mod tests {
         Correction {
             place: Place::of(&Name::parse("build").unwrap()),
             attempt: 1,
+            looped: None,
             class: None,
             what_was_wrong,
             what_to_do: "mend it".into(),

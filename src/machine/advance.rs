@@ -259,10 +259,13 @@ impl Machine {
             state: &self.state,
             spot: None,
         };
-        let reads = scope::check_reads(&view, &self.plan.parts().verify);
+        let phase = self.own_phase();
+        let checks = super::phases::of_phase(&self.plan.parts().verify, phase);
+        let reads = scope::check_reads(&view, checks);
         let reads: Object = reads.unwrap_or_default();
         self.turn.effects.push(Effect::Check {
             attempt: None,
+            phase,
             item_value: None,
             reads,
         });

@@ -45,6 +45,9 @@ impl State {
                 }
             },
             Fact::RoundClosed(round) => self.close_round(plan, round, at),
+            Fact::ChecksPassed { attempt, phase } => {
+                self.phase_passed(plan, attempt.as_ref(), *phase);
+            }
             Fact::RunStopping { step } => self.stopping = plan.find(step.as_str()).map(|ix| ix.0),
             Fact::CancelRequested { why, force } => {
                 let why = why.clone();
@@ -105,8 +108,14 @@ impl State {
                     },
                 );
             }
-            Fact::RetryScheduled { attempt, due, .. } => {
+            Fact::RetryScheduled {
+                attempt,
+                due,
+                looped,
+                ..
+            } => {
                 if let Some(spot) = self.vacate(plan, &attempt.place) {
+                    self.looped(spot, *looped);
                     self.resting.insert(spot, *due);
                     self.show(spot, StepState::Waiting);
                 }
@@ -295,6 +304,7 @@ impl State {
         if let Some(slot) = self.place_mut(spot) {
             slot.attempts = attempt.attempt;
             slot.awaits = false;
+            slot.asked_anew();
             // What an attempt before this one gave was not confirmed.
             slot.result = None;
         }
@@ -342,6 +352,9 @@ impl State {
 
     fn enter(&mut self, plan: &Plan, at: Moment, phase: Phase) {
         self.phase = phase;
+        if phase == Phase::Verify {
+            self.passed = None;
+        }
         self.next_finally(plan.parts().main, at);
     }
 

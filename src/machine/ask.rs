@@ -3,7 +3,7 @@ use serde::{Deserialize, Serialize};
 use super::{By, GatePoint, Place};
 use crate::digest::Digest;
 use crate::gate::GateResult;
-use crate::model::Object;
+use crate::model::{CheckPhase, Object};
 use crate::name::{GateId, Name};
 use crate::time::Moment;
 
@@ -20,6 +20,9 @@ pub struct Ask {
     /// Where the gates are that ask for it; absent: the step itself does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub point: Option<GatePoint>,
+    /// The phase of checks that a yes lets be ignored; absent: it is about something else.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub phase: Option<CheckPhase>,
     /// The gates that ask for it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub gates: Vec<GateId>,

@@ -123,7 +123,7 @@ impl Machine {
         show
     }
 
-    fn request(&self, spot: Option<Spot>, message: String, needs: &Needs) -> Ask {
+    pub(super) fn request(&self, spot: Option<Spot>, message: String, needs: &Needs) -> Ask {
         let plan = &self.plan;
         let relies_on = match spot {
             Some(spot) => {
@@ -136,6 +136,7 @@ impl Machine {
             number: self.state.asked + 1,
             place: spot.map(|spot| state::place(plan, spot)),
             point: None,
+            phase: None,
             gates: Vec::new(),
             then: Vec::new(),
             message: super::finish::cut(message),
@@ -154,7 +155,7 @@ impl Machine {
         }
     }
 
-    fn put(&mut self, ask: Ask) {
+    pub(super) fn put(&mut self, ask: Ask) {
         self.emit(Fact::ApprovalAsked(Box::new(ask.clone())));
         self.wait_for(ask);
     }
@@ -226,6 +227,9 @@ impl Machine {
 
     fn approved(&mut self, asked: Asked) {
         let Asked { ask, spot } = asked;
+        if let (Some(phase), Some(spot)) = (ask.phase, spot) {
+            return self.ignored(spot, phase);
+        }
         match (ask.point, spot) {
             (Some(point), spot) => self.follow(spot, point, ask.then, ask.rewritten),
             (None, Some(spot)) => self.decide(spot, Exit::Done, ask.show),
@@ -235,6 +239,9 @@ impl Machine {
 
     fn denied(&mut self, asked: Asked, why: String) {
         let Asked { ask, spot } = asked;
+        if let (Some(phase), Some(spot)) = (ask.phase, spot) {
+            return self.not_ignored(spot, phase, &why);
+        }
         match (ask.point, spot) {
             (Some(point), spot) => {
                 if let Some(gate) = ask.gates.first() {
@@ -313,7 +320,11 @@ impl Machine {
             return self.ask_anew(Ask { escalate_to, ..ask }, to);
         }
         let time = crate::time::format_duration(ask.expires.since(ask.since));
-        let why = format!("nobody answered within {time}: {}", ask.message);
+        let late = format!("nobody answered within {time}");
+        let why = match ask.phase {
+            Some(_) => late,
+            None => format!("{late}: {}", ask.message),
+        };
         match (ask.point, ask.gates.first()) {
             // What a gate asks for and nobody grants is a block.
             (Some(point), Some(gate)) => {

@@ -184,6 +184,7 @@ impl Machine {
             attempt: attempt.clone(),
             due: self.now,
             why: why.to_owned(),
+            looped: None,
         });
         self.turn.effects.push(Effect::Wake {
             timer: Timer::Retry(attempt),

@@ -25,8 +25,17 @@ impl Machine {
         self.ask_confirmation();
     }
 
+    /// Asks once more, after a resume; all of it may have gone stale in the meantime.
+    pub(super) fn resume_confirmation(&mut self) {
+        if self.state.fresh().next().is_none() {
+            self.end_run();
+        } else {
+            self.ask_confirmation();
+        }
+    }
+
     /// Asks whether evidence is still fresh.
-    pub(super) fn ask_confirmation(&mut self) {
+    fn ask_confirmation(&mut self) {
         let spots = self.state.fresh();
         let places: Vec<Place> = spots.map(|spot| state::place(&self.plan, spot)).collect();
         self.turn.effects.push(Effect::Confirm { places });

@@ -2,8 +2,8 @@ use serde::{Deserialize, Serialize};
 
 use super::advice;
 use super::state::Spot;
-use super::{Machine, Place, Verdict};
-use crate::model::Class;
+use super::{Loop, Machine, Place, Verdict};
+use crate::model::{CheckPhase, Class};
 use crate::name::Name;
 
 /// What an attempt is told about the one before it, which failed. It follows from what is
@@ -15,6 +15,9 @@ pub struct Correction {
     pub place: Place,
     /// The attempt that failed; 0: a result from the cache, which a check refuted.
     pub attempt: u32,
+    /// Which loop of `inspect` or `test` the next attempt is; absent: it is none.
+    #[serde(default, rename = "loop", skip_serializing_if = "Option::is_none")]
+    pub looped: Option<Loop>,
     /// Whose fault that was; absent where nobody knows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub class: Option<Class>,
@@ -33,6 +36,9 @@ pub struct Correction {
 pub struct Unmet {
     /// Its name.
     pub criterion: Name,
+    /// What it is asked for; absent: `verify`.
+    #[serde(default, skip_serializing_if = "CheckPhase::is_default")]
+    pub phase: CheckPhase,
     /// Whose fault.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub class: Option<Class>,
@@ -51,7 +57,7 @@ pub struct Gap {
     pub attempt: u32,
     /// How many of its criteria failed.
     pub failed: u32,
-    /// How many criteria there were.
+    /// How many criteria were asked: those of a later phase only if all before it held.
     pub of: u32,
 }
 
@@ -80,6 +86,7 @@ impl Machine {
         Some(Box::new(Correction {
             place: super::state::place(&self.plan, spot),
             attempt: tries.attempt,
+            looped: tries.looped,
             class: tries.class,
             what_was_wrong: advice::what_was_wrong(tries),
             what_to_do: advice::what_to_do(tries),
@@ -93,6 +100,7 @@ impl From<&Verdict> for Unmet {
     fn from(verdict: &Verdict) -> Self {
         Self {
             criterion: verdict.name.clone(),
+            phase: verdict.phase,
             class: verdict.class,
             expected: verdict.expected.clone(),
             found: verdict.found.clone(),

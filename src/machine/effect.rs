@@ -1,7 +1,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{Artifact, Ask, Attempt, Correction, GatePoint, Item, Place};
-use crate::model::Object;
+use crate::model::{CheckPhase, Object};
 use crate::time::Moment;
 
 /// Something the world must do, once the events of the same turn are durable.
@@ -26,12 +26,15 @@ pub enum Effect {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         tool_args: Option<Box<serde_json::Value>>,
     },
-    /// Run the checks of an attempt whose work succeeded, or the plan's own. Answered by
+    /// Run the checks of a phase: of an attempt whose work succeeded, or the plan's own. Answered by
     /// [`Judged`](super::Happening::Judged).
     Check {
         /// The attempt; `None`: the plan's own criteria.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         attempt: Option<Attempt>,
+        /// Which phase; absent: `verify`.
+        #[serde(default, skip_serializing_if = "CheckPhase::is_default")]
+        phase: CheckPhase,
         /// The item, where the step is repeated.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         item_value: Option<Item>,

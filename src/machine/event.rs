@@ -2,11 +2,11 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     Approved, Artifact, Ask, Attempt, Cached, Criteria, Exit, FixedFile, GatePoint, Given, Item,
-    Outcome, Phase, Place, Round, Stale, Standing, StepState, Tally, Verdict,
+    Loop, Outcome, Phase, Place, Round, Stale, Standing, StepState, Tally, Verdict,
 };
 use crate::digest::Digest;
 use crate::gate::GateResult;
-use crate::model::{Class, EscalationAction, Object};
+use crate::model::{CheckPhase, Class, EscalationAction, Object};
 use crate::name::{GateId, Name, PlanId, RunId};
 use crate::time::Moment;
 
@@ -147,6 +147,15 @@ pub enum Fact {
         /// The ruling.
         verdict: Verdict,
     },
+    /// The checks of a phase of an attempt, or of the plan, hold, or people let it be ignored, and
+    /// those of the next phase follow.
+    ChecksPassed {
+        /// The attempt; absent for the plan's own checks.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        attempt: Option<Attempt>,
+        /// Which.
+        phase: CheckPhase,
+    },
     /// A gate was asked.
     GateJudged {
         /// The place; absent for a gate of the run.
@@ -213,6 +222,9 @@ pub enum Fact {
         due: Moment,
         /// Why the one before failed.
         why: String,
+        /// Which loop of `inspect` or `test` it is; absent: it is none.
+        #[serde(default, rename = "loop", skip_serializing_if = "Option::is_none")]
+        looped: Option<Loop>,
     },
     /// A place ended: a step, or an item of a repeated step.
     StepEnded {

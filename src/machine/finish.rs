@@ -37,10 +37,11 @@ impl Machine {
         let step = plan.step(spot.ix());
         let retry = &step.retry;
         let repeat = class == Some(Class::Interrupted) && step.idempotent;
-        // What was tried in earlier rounds was tried in another way.
-        let base = self.state.place(spot).map_or(0, |slot| slot.base);
-        let tried = made.saturating_sub(base);
-        let granted = class.is_some_and(|class| retry.on.contains(&class)) && tried <= retry.max;
+        // What was tried in earlier rounds was tried in another way, and what `inspect` and `test`
+        // send back is counted by itself.
+        let before = (self.state.place(spot)).map_or(0, |slot| slot.base + slot.loops());
+        let own = made.saturating_sub(before);
+        let granted = class.is_some_and(|class| retry.on.contains(&class)) && own <= retry.max;
         // There is no number for an attempt after the last.
         let Some(next) = made.checked_add(1).filter(|_| repeat || granted) else {
             return false;
@@ -49,7 +50,7 @@ impl Machine {
         let wait = if repeat {
             std::time::Duration::ZERO
         } else {
-            retry.delay(tried, self.seed(&attempt))
+            retry.delay(own, self.seed(&attempt))
         };
         let due = self.now.after(wait);
         let why = why.to_owned();
@@ -57,6 +58,7 @@ impl Machine {
             attempt: attempt.clone(),
             due,
             why,
+            looped: None,
         });
         self.turn.effects.push(Effect::Wake {
             timer: Timer::Retry(attempt),

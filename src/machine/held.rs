@@ -1,7 +1,7 @@
 //! What gates and open questions do to the state.
 
 use super::state::{self, Asked, Doing, Live, Spot, State};
-use super::{Ask, Fact, GatePoint, Place, StepState};
+use super::{Ask, Decision, Fact, GatePoint, Place, StepState};
 use crate::model::{EscalationAction, Object, Plan};
 use crate::time::Moment;
 
@@ -24,7 +24,9 @@ impl State {
                 }
             }
             Fact::ApprovalAsked(ask) => self.ask(plan, at, ask),
-            Fact::ApprovalAnswered { number, .. } => self.answered(plan, *number),
+            Fact::ApprovalAnswered { number, given, .. } => {
+                self.answered(plan, *number, given.decision);
+            }
             Fact::RunBlocked { why, .. } => self.blocked = Some(why.clone()),
             _ => {}
         }
@@ -92,11 +94,18 @@ impl State {
     }
 
     /// What waited for people is where it was before they were asked.
-    fn answered(&mut self, plan: &Plan, number: u32) {
+    fn answered(&mut self, plan: &Plan, number: u32, decision: Decision) {
         let Some(Asked { ask, spot }) = self.asks.remove(&number) else {
             return;
         };
         let Some(spot) = spot else { return };
+        if ask.phase.is_some() {
+            let slot = self.place_mut(spot);
+            if let Some(slot) = slot.filter(|_| decision == Decision::Approved) {
+                slot.ignores();
+            }
+            return self.goes_on_with(spot, Doing::Checking);
+        }
         match ask.point {
             Some(GatePoint::Enter) => {
                 self.free(spot);

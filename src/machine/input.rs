@@ -5,7 +5,7 @@ use super::{
 };
 use crate::digest::Digest;
 use crate::gate::Gated;
-use crate::model::{Class, Mode, Object};
+use crate::model::{CheckPhase, Class, Mode, Object};
 use crate::name::{Name, RunId};
 use crate::time::Moment;
 
@@ -41,11 +41,14 @@ pub enum Happening {
     },
     /// The work of an attempt ended. Answers [`Effect::Start`](super::Effect::Start).
     Ended(Ended),
-    /// All checks of an attempt have been run. Answers [`Effect::Check`](super::Effect::Check).
+    /// All checks of a phase have been run. Answers [`Effect::Check`](super::Effect::Check).
     Judged {
         /// The attempt; `None`: the plan's own criteria.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         attempt: Option<Attempt>,
+        /// Which phase; absent: `verify`.
+        #[serde(default, skip_serializing_if = "CheckPhase::is_default")]
+        phase: CheckPhase,
         /// One verdict a criterion, in their order.
         verdicts: Vec<Verdict>,
         /// The files of the attempt's evidence, as they were before and after the checks; of the
@@ -217,6 +220,9 @@ pub struct Artifact {
 pub struct Verdict {
     /// The criterion.
     pub name: Name,
+    /// What it is asked for; absent: `verify`.
+    #[serde(default, skip_serializing_if = "CheckPhase::is_default")]
+    pub phase: CheckPhase,
     /// The ruling.
     pub ruling: Ruling,
     /// What was expected, in a few words; empty if it passed.

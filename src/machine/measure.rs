@@ -7,7 +7,7 @@ use super::scope::{self, View};
 use super::state::{ItemSlot, Spot, StepSlot};
 use super::{Blame, Criteria, Machine, StepState};
 use crate::ggs::{self, Measures};
-use crate::model::{Class, Replan, Step, StepIx};
+use crate::model::{Check, Class, Replan, Step, StepIx};
 use crate::name::Name;
 
 /// What a round came to.
@@ -30,6 +30,9 @@ pub(super) struct Measured {
 
 impl Measured {
     fn miss(&mut self, weight: f64, count: u32, name: impl FnOnce() -> String) {
+        if count == 0 {
+            return;
+        }
         self.weight += weight;
         self.unmet += count;
         if self.first.is_none() {
@@ -175,6 +178,8 @@ impl Machine {
             measured.blame(place.class);
             return place.class.is_none_or(super::round::is_logical);
         };
+        let failed = |check: &&Check| unmet.iter().any(|one| one.criterion == check.name);
+        let unasked = unasked(&step.verify, step.verify.iter().filter(failed));
         let mut logical = false;
         for one in unmet {
             let weight = self.state.control.weight(Some(ix.0), &one.criterion);
@@ -182,6 +187,9 @@ impl Machine {
             measured.blame(one.class);
             logical |= one.class.is_none_or(super::round::is_logical);
         }
+        measured.miss(f64::from(unasked), unasked, || {
+            format!("{}: not reached", step.id)
+        });
         logical
     }
 
@@ -197,10 +205,23 @@ impl Machine {
             return;
         }
         let refuted: &[(Name, Option<Class>)] = &self.state.control.refuted;
+        let failed = |check: &&Check| refuted.iter().any(|(name, _)| *name == check.name);
+        let later = unasked(criteria, criteria.iter().filter(failed));
         for (name, class) in refuted {
             let weight = self.state.control.weight(None, name);
             measured.miss(weight, 1, || format!("plan: {name}"));
             measured.blame(*class);
         }
+        measured.miss(f64::from(later), later, || "plan: not reached".into());
     }
+}
+
+/// How many criteria nobody asked, because an earlier phase did not hold: they do not hold, and
+/// are nobody's fault.
+fn unasked<'a>(all: &[Check], failed: impl Iterator<Item = &'a Check>) -> u32 {
+    let Some(phase) = failed.map(|check| check.phase).max() else {
+        return 0;
+    };
+    let later = all.iter().filter(|check| check.phase > phase).count();
+    u32::try_from(later).unwrap_or(u32::MAX)
 }

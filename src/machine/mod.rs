@@ -35,6 +35,7 @@ mod held;
 mod input;
 mod measure;
 mod over;
+mod phases;
 mod reopen;
 mod resume;
 mod round;
@@ -60,6 +61,7 @@ pub use gates::{GatePoint, gates_at};
 pub use input::{
     Artifact, Cached, Ended, Exit, Happening, Input, Kept, Left, Outcome, Ruling, Verdict,
 };
+pub use phases::Loop;
 pub use round::{Blame, Change, Criteria, Round};
 pub use standing::{Item, Phase, Standing, StepState, Tally};
 pub use state::State;

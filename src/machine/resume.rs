@@ -32,7 +32,7 @@ impl Machine {
             }
         }
         if self.state.phase == Phase::Confirm && !self.state.forced() {
-            self.ask_confirmation();
+            self.resume_confirmation();
         }
         // Who was told to end before may not have heard it.
         self.kill_live(self.state.forced());

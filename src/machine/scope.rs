@@ -91,7 +91,10 @@ pub(super) fn work_reads(view: &View<'_>, step: &Step) -> Result<Object, EvalErr
 }
 
 /// What the templates of checks read.
-pub(super) fn check_reads(view: &View<'_>, checks: &[Check]) -> Result<Object, EvalError> {
+pub(super) fn check_reads<'c>(
+    view: &View<'_>,
+    checks: impl IntoIterator<Item = &'c Check>,
+) -> Result<Object, EvalError> {
     let mut templates: Vec<&Template> = Vec::new();
     for check in checks {
         templates.extend(variables(&check.env));

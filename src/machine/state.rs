@@ -6,7 +6,7 @@ use super::control::Control;
 use super::tries::Tries;
 use super::{Artifact, Ask, Attempt, Item, Outcome, Phase, Place, Standing, StepState, Tally};
 use crate::digest::Digest;
-use crate::model::{Class, Fan, Object, Plan, StepIx};
+use crate::model::{CheckPhase, Class, Fan, Object, Plan, StepIx};
 use crate::name::RunId;
 use crate::time::Moment;
 
@@ -73,6 +73,8 @@ pub struct State {
     pub(super) open_last: u32,
     /// Whether the plan's own criteria were ruled on, and held.
     pub(super) judged: Option<bool>,
+    /// The last phase of the plan's own checks that is over, and was not the last.
+    pub(super) passed: Option<CheckPhase>,
     /// The criteria of the plan that did not hold.
     pub(super) refuted: Vec<String>,
     /// Places whose last result was checked against files whose digests are recorded.
@@ -166,6 +168,14 @@ pub(super) struct ItemSlot {
     pub(super) tool_args: Option<serde_json::Value>,
     /// How often its gates were asked again.
     pub(super) gate_tries: u32,
+    /// The last phase of the attempt's checks that is over, and was not the last.
+    pub(super) passed: Option<CheckPhase>,
+    /// Whether people let a phase of the attempt's checks be ignored.
+    pub(super) ignored: bool,
+    /// How often `inspect` sent the work back.
+    pub(super) inspector_loops: u32,
+    /// How often `test` did.
+    pub(super) tester_loops: u32,
     /// What its attempts came to, once one did not work at once; gone when it has ended.
     pub(super) tries: Option<Box<Tries>>,
 }
@@ -249,6 +259,7 @@ impl State {
             open: u32::try_from(main).unwrap_or(u32::MAX),
             open_last: u32::try_from(plan.steps().len() - main).unwrap_or(u32::MAX),
             judged: None,
+            passed: None,
             refuted: Vec::new(),
             evidence: BTreeSet::new(),
             stale: BTreeMap::new(),

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::correction::{Gap, Unmet};
 use super::state::{self, ItemSlot, State};
-use super::{Attempt, Exit, Verdict};
+use super::{Attempt, Exit, Loop, Verdict};
 use crate::model::{Class, Plan};
 use crate::name::GateId;
 
@@ -21,6 +21,8 @@ pub(super) struct Tries {
     pub(super) failed: Vec<Unmet>,
     /// What a gate said of it, if one wants it otherwise, and what it is to do.
     pub(super) gate: Option<(String, String)>,
+    /// Which loop the next attempt is, or the one under way.
+    pub(super) looped: Option<Loop>,
     /// The gaps of all that were judged.
     pub(super) gaps: Vec<Gap>,
 }
@@ -49,6 +51,7 @@ impl State {
             exit,
             failed: Vec::new(),
             gate: None,
+            looped: None,
             gaps,
         };
     }

@@ -2,15 +2,13 @@
 
 use std::sync::Arc;
 
-use super::end::Final;
-use super::flaw::{bad_outputs, refutation};
+use super::flaw::bad_outputs;
 use super::gates::has_gates;
 use super::rounds::in_ways;
-use super::scope::{self, View};
 use super::state::{self, Doing, Live, Spot, State};
 use super::{
-    Approved, Artifact, Attempt, Cached, Effect, Ended, Event, Exit, Fact, FixedFile, GatePoint,
-    Happening, Input, Kept, Left, Outcome, Phase, Place, Standing, StepState, Verdict,
+    Approved, Attempt, Cached, Effect, Ended, Event, Exit, Fact, FixedFile, GatePoint, Happening,
+    Input, Kept, Left, Outcome, Place,
 };
 use crate::model::{Class, Object, Plan};
 use crate::name::{Name, RunId};
@@ -121,16 +119,18 @@ impl Machine {
             Happening::Ended(ended) => self.ended(ended),
             Happening::Judged {
                 attempt: Some(attempt),
+                phase,
                 verdicts,
                 seen,
             } => {
-                self.judged(&attempt, verdicts, seen);
+                self.judged(&attempt, phase, verdicts, seen);
             }
             Happening::Judged {
                 attempt: None,
+                phase,
                 verdicts,
                 ..
-            } => self.plan_judged(verdicts),
+            } => self.plan_judged(phase, verdicts),
             Happening::Woke { timer } => self.woke(timer),
             Happening::Locked { place } => self.locked(&place),
             Happening::Looked { place, found } => self.looked(&place, found),
@@ -234,76 +234,6 @@ impl Machine {
             self.confirm_work(spot, ended.attempt, ended.standing);
         } else if !self.gate_no_more(spot, GatePoint::Leave) {
             self.ask_gates(Some(spot), GatePoint::Leave);
-        }
-    }
-
-    /// Asks for the checks of an attempt.
-    pub(super) fn ask_checks(&mut self, spot: Spot, attempt: Attempt) {
-        let view = View {
-            plan: &self.plan,
-            state: &self.state,
-            spot: Some(spot),
-        };
-        match scope::check_reads(&view, &self.plan.step(spot.ix()).verify) {
-            Ok(reads) => {
-                let item_value = self.state.item(spot).cloned();
-                self.turn.effects.push(Effect::Check {
-                    attempt: Some(attempt),
-                    item_value,
-                    reads,
-                });
-            }
-            Err(error) => {
-                self.finish(
-                    spot,
-                    Final::bad(Standing::Reported, Some(Class::Logical), error.to_string()),
-                );
-            }
-        }
-    }
-
-    fn judged(&mut self, attempt: &Attempt, verdicts: Vec<Verdict>, seen: Vec<Artifact>) {
-        let Some((spot, _)) = self.live(attempt, Doing::Checking) else {
-            return;
-        };
-        let refuted = verdicts.iter().find(|verdict| !verdict.passed());
-        let refuted = refuted.map(|verdict| (refutation(verdict), verdict.class));
-        self.take_evidence(attempt, seen);
-        for verdict in verdicts {
-            let attempt = Some(attempt.clone());
-            self.emit(Fact::CriterionJudged { attempt, verdict });
-        }
-        match refuted {
-            None => self.finish(spot, Final::good(Standing::Verified)),
-            Some((why, _)) if self.halting(spot) => {
-                self.finish(
-                    spot,
-                    Final {
-                        state: StepState::Cancelled,
-                        standing: Standing::Reported,
-                        class: None,
-                        why,
-                    },
-                );
-            }
-            Some(_) if attempt.attempt == 0 && self.barred(spot) => {
-                self.finish(spot, Final::skipped(self.stopping_why()));
-            }
-            // Checks did not confirm what the cache held: the work runs after all.
-            Some(_) if attempt.attempt == 0 => self.start(spot),
-            Some((why, class)) => self.refuted(spot, attempt.attempt, class, why),
-        }
-    }
-
-    fn plan_judged(&mut self, verdicts: Vec<Verdict>) {
-        if self.state.phase == Phase::Verify && self.state.judged.is_none() {
-            for verdict in verdicts {
-                self.emit(Fact::CriterionJudged {
-                    attempt: None,
-                    verdict,
-                });
-            }
-            self.after_verify();
         }
     }
 

@@ -3,15 +3,17 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{ClassRule, EnvVar, Limits, Schema, Script};
+use super::{CheckPhase, ClassRule, EnvVar, Limits, Schema, Script};
 use crate::expr::Template;
 use crate::name::Name;
 
 /// One criterion: a probe that runs outside the worker, and what it must find.
 #[derive(Clone, Debug)]
 pub struct Check {
-    /// The name of the criterion, unique among its siblings.
+    /// The name of the criterion, unique among those of all phases.
     pub name: Name,
+    /// When it is asked.
+    pub phase: CheckPhase,
     /// What is run; `None`: nothing, the expectations look at files alone.
     pub probe: Option<Probe>,
     /// What must be found. All of it.
@@ -43,6 +45,7 @@ impl Check {
     pub fn new(name: Name) -> Self {
         Self {
             name,
+            phase: CheckPhase::default(),
             probe: None,
             expect: Expect::default(),
             env: Vec::new(),

@@ -14,6 +14,7 @@ mod gate;
 mod json_expect;
 mod json_path;
 mod param;
+mod phase;
 mod plan;
 mod replan;
 mod retry;
@@ -33,6 +34,7 @@ pub use gate::{
 pub use json_expect::{JsonMiss, bounds, is_within};
 pub use json_path::{BadJsonPath, JsonPath};
 pub use param::{BadParams, Param, resolve as resolve_params};
+pub use phase::{CheckPhase, Exhausted, Loops};
 pub use plan::{BadPlan, OnFailure, Parts, Plan, PlanOutput, Policy, Secret, SecretSource};
 pub use replan::Replan;
 pub use retry::{Class, Retry};

@@ -34,7 +34,7 @@ pub struct Parts {
     pub steps: Vec<Step>,
     /// How many of the steps are main steps.
     pub main: usize,
-    /// The plan's own criteria.
+    /// The plan's own criteria, those of an earlier phase first.
     pub verify: Vec<Check>,
     /// Values for a plan that uses this one.
     pub outputs: Vec<PlanOutput>,

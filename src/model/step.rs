@@ -1,7 +1,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::{Allow, Check, ClassRule, EnvVar, Gate, Limits, Object, Retry, Schema, Work};
+use super::{Allow, Check, ClassRule, EnvVar, Gate, Limits, Loops, Object, Retry, Schema, Work};
 use crate::expr::{Expr, Template};
 use crate::name::Name;
 
@@ -45,8 +45,10 @@ pub struct Step {
     pub retry: Retry,
     /// Whether an interrupted attempt may simply be repeated.
     pub idempotent: bool,
-    /// The criteria of its result.
+    /// The criteria of its result, those of an earlier phase first.
     pub verify: Vec<Check>,
+    /// How often `inspect` and `test` may send the work back.
+    pub loops: Loops,
     /// The values it must give.
     pub outputs: Vec<Output>,
     /// The outputs that are declared to come from outside, whatever makes them.
@@ -95,6 +97,7 @@ impl Step {
             retry: Retry::default(),
             idempotent: false,
             verify: Vec::new(),
+            loops: Loops::default(),
             outputs: Vec::new(),
             external: Vec::new(),
             artifacts: Vec::new(),

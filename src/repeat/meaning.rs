@@ -4,7 +4,8 @@ use serde_json::{Value, json};
 
 use crate::expr::{Expr, Template};
 use crate::model::{
-    Cache, Check, EnvVar, Fan, Http, Plan, Probe, Script, SecretSource, Step, Wait, Work,
+    Cache, Check, CheckPhase, EnvVar, Fan, Http, Plan, Probe, Script, SecretSource, Step, Wait,
+    Work,
 };
 
 /// In which respects a step means what the step of that name meant before.
@@ -185,6 +186,15 @@ fn secrets(plan: &Plan) -> Value {
 }
 
 fn check(check: &Check) -> Value {
+    let said = said(check);
+    // Of what has no phase of its own nothing more is said, as before there were any.
+    match check.phase {
+        CheckPhase::Verify => said,
+        phase => json!([phase, said]),
+    }
+}
+
+fn said(check: &Check) -> Value {
     let probe = check.probe.as_ref().map(|probe| match probe {
         Probe::Run(script) => json!({ "run": self::script(script) }),
         Probe::Exec(words) => {

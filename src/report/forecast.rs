@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use super::paint::{BOLD, DIM, NAME, WARN, paint};
 use crate::expr::{Ref, Scope, StatusTest, truthy};
-use crate::model::{Fan, Object, Plan, Step, StepIx, Work};
+use crate::model::{Check, CheckPhase, Fan, Object, Plan, Step, StepIx, Work};
 
 /// The widest column of names.
 const WIDEST: usize = 32;
@@ -23,6 +23,12 @@ pub struct Forecast {
     pub params: Object,
     /// Its steps, in an order in which they could run.
     pub steps: Vec<Foreseen>,
+    /// The plan's own checks of the phase `inspect`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub inspect: Vec<String>,
+    /// The plan's own checks of the phase `test`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub test: Vec<String>,
     /// The plan's own criteria.
     pub verify: Vec<String>,
 }
@@ -48,7 +54,13 @@ pub struct Foreseen {
     pub retries: u32,
     /// Whether an earlier result may be used.
     pub cached: bool,
-    /// Its criteria; without any, its result is only reported.
+    /// Its checks of the phase `inspect`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub inspect: Vec<String>,
+    /// Its checks of the phase `test`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub test: Vec<String>,
+    /// Its criteria; without any check, its result is only reported.
     pub verify: Vec<String>,
 }
 
@@ -65,18 +77,16 @@ impl Forecast {
             }
             steps.push(foresee(plan, ix, why));
         }
-        let names = plan
-            .parts()
-            .verify
-            .iter()
-            .map(|check| check.name.to_string());
+        let own = &plan.parts().verify;
         Self {
             v: 1,
             plan: plan.id().to_string(),
             path: path.to_owned(),
             params,
             steps,
-            verify: names.collect(),
+            inspect: named(own, CheckPhase::Inspect),
+            test: named(own, CheckPhase::Test),
+            verify: named(own, CheckPhase::Verify),
         }
     }
 
@@ -107,8 +117,9 @@ impl Forecast {
                 let _ = write!(text, "\n{}\n{lines}", paint(DIM, title));
             }
         }
-        if !self.verify.is_empty() {
-            let _ = writeln!(text, "\n{}\n  {}", paint(DIM, "then"), checks(&self.verify));
+        let phases = checks([&self.inspect, &self.test, &self.verify]);
+        if !phases.is_empty() {
+            let _ = writeln!(text, "\n{}\n  {}", paint(DIM, "then"), phases.join(" · "));
         }
         text
     }
@@ -128,9 +139,7 @@ impl Foreseen {
         if self.cached {
             parts.push("reused if nothing changed".into());
         }
-        if !self.verify.is_empty() {
-            parts.push(checks(&self.verify));
-        }
+        parts.extend(checks([&self.inspect, &self.test, &self.verify]));
         let about = paint(DIM, &parts.join(" · "));
         let name = format!("{:<width$}", self.step);
         match &self.skipped {
@@ -143,8 +152,19 @@ impl Foreseen {
     }
 }
 
-fn checks(names: &[String]) -> String {
-    format!("checks {}", names.join(", "))
+/// The checks of the phases that have any, in their order.
+fn checks(phases: [&Vec<String>; 3]) -> Vec<String> {
+    let words = ["inspects", "tests", "checks"];
+    let phases = words.into_iter().zip(phases);
+    let some = phases.filter(|(_, names)| !names.is_empty());
+    some.map(|(word, names)| format!("{word} {}", names.join(", ")))
+        .collect()
+}
+
+/// The names of the checks of a phase.
+fn named(checks: &[Check], phase: CheckPhase) -> Vec<String> {
+    let own = checks.iter().filter(|check| check.phase == phase);
+    own.map(|check| check.name.to_string()).collect()
 }
 
 fn foresee(plan: &Plan, ix: StepIx, skipped: Option<String>) -> Foreseen {
@@ -164,11 +184,9 @@ fn foresee(plan: &Plan, ix: StepIx, skipped: Option<String>) -> Foreseen {
         repeated: repeated(&step.fan),
         retries: step.retry.max,
         cached: step.cache.is_some(),
-        verify: step
-            .verify
-            .iter()
-            .map(|check| check.name.to_string())
-            .collect(),
+        inspect: named(&step.verify, CheckPhase::Inspect),
+        test: named(&step.verify, CheckPhase::Test),
+        verify: named(&step.verify, CheckPhase::Verify),
     }
 }
 

@@ -42,6 +42,7 @@ mod tests {
 
     fn verdict(found: &str, evidence: &str, guards: &[Guard]) -> Verdict {
         Verdict {
+            phase: crate::model::CheckPhase::default(),
             name: Name::parse("it").unwrap(),
             ruling: Ruling::Fail,
             expected: "exit code 0".into(),

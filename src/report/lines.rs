@@ -7,6 +7,7 @@ use super::elapsed;
 use super::hint::hint;
 use super::paint::{BAD, DIM, paint};
 use crate::machine::Verdict;
+use crate::model::CheckPhase;
 
 /// Where the text of a line begins, after verb and time.
 pub(super) const INDENT: &str = "                       ";
@@ -14,8 +15,9 @@ pub(super) const INDENT: &str = "                       ";
 /// A criterion that does not hold: what was expected, and what was found.
 pub(super) fn broken(verdict: &Verdict) -> String {
     let mut text = format!(
-        "{INDENT}check {} does not hold\n",
-        paint(BAD, verdict.name.as_str())
+        "{INDENT}check {} does not hold{}\n",
+        paint(BAD, verdict.name.as_str()),
+        asked_for(verdict)
     );
     for (word, what) in [("expected", &verdict.expected), ("found", &verdict.found)] {
         if !what.is_empty() {
@@ -34,6 +36,14 @@ pub(super) fn broken(verdict: &Verdict) -> String {
         let _ = writeln!(text, "{INDENT}  {:<9}{hint}", "hint");
     }
     text
+}
+
+/// What a check was asked for, unless that is `verify`.
+pub(super) fn asked_for(verdict: &Verdict) -> String {
+    match verdict.phase {
+        CheckPhase::Verify => String::new(),
+        phase => format!(" · {}", phase.as_str()),
+    }
 }
 
 /// Which attempt, unless it was the first.

@@ -149,11 +149,7 @@ pub(super) fn story() -> Vec<Fact> {
         },
         Fact::AttemptStarted(fetch.clone()),
         answered(fetch, 1),
-        Fact::RetryScheduled {
-            attempt: again.clone(),
-            due: NOW,
-            why: "exit code 1".into(),
-        },
+        retried(again.clone()),
         Fact::AttemptStarted(again.clone()),
         with_artifact(answered(again.clone(), 0)),
         Fact::CriterionJudged {
@@ -191,6 +187,15 @@ pub(super) fn story() -> Vec<Fact> {
     ]
 }
 
+fn retried(attempt: Attempt) -> Fact {
+    Fact::RetryScheduled {
+        attempt,
+        due: NOW,
+        why: "exit code 1".into(),
+        looped: None,
+    }
+}
+
 fn with_artifact(fact: Fact) -> Fact {
     let Fact::AttemptEnded {
         attempt,
@@ -218,6 +223,7 @@ fn with_artifact(fact: Fact) -> Fact {
 
 pub(super) fn verdict(criterion: &str) -> Verdict {
     Verdict {
+        phase: crate::model::CheckPhase::default(),
         name: name(criterion),
         ruling: Ruling::Pass,
         expected: String::new(),

@@ -117,6 +117,7 @@ pub(super) fn event(
         | Fact::RunStopping { .. }
         | Fact::CancelRequested { .. }
         | Fact::RunTimedOut
+        | Fact::ChecksPassed { .. }
         | Fact::PhaseEntered { .. } => Ok(()),
     }
 }

@@ -3,7 +3,7 @@ use super::output::{self, Miss};
 use super::text::{evidence, line};
 use super::{FileFound, Found};
 use crate::machine::{Exit, Ruling, Verdict};
-use crate::model::{Class, ClassRule, Expect, Mode};
+use crate::model::{CheckPhase, Class, ClassRule, Expect, Mode};
 use crate::name::Name;
 
 /// The ruling on one criterion, before it is given a name.
@@ -26,6 +26,7 @@ impl Judgement {
     pub fn verdict(self, name: Name, mode: Mode, millis: u64) -> Verdict {
         Verdict {
             name,
+            phase: CheckPhase::default(),
             ruling: self.ruling,
             expected: self.expected,
             found: self.found,

@@ -46,6 +46,7 @@ fn verdict(text: &str) -> Verdict {
 
 fn judged(number: u32, verdicts: &str) -> Happening {
     Happening::Judged {
+        phase: wf::model::CheckPhase::Verify,
         attempt: Some(attempt("a", number)),
         verdicts: verdicts.split(' ').map(verdict).collect(),
         seen: Vec::new(),
@@ -100,6 +101,7 @@ fn an_attempt_is_told_what_the_one_before_failed_and_how_far_all_were_from_done(
         "make `good` hold: expected exit code 0, found exit code 1; then `true`"
     );
     let unmet = Unmet {
+        phase: wf::model::CheckPhase::Verify,
         criterion: name("good"),
         class: Some(Class::Logical),
         expected: "exit code 0".into(),
@@ -239,6 +241,7 @@ fn every_item_is_told_its_own() {
         attempt.place.item = Some(item);
         run.feed(ended(attempt.clone(), Exit::Done));
         run.feed(Happening::Judged {
+            phase: wf::model::CheckPhase::Verify,
             attempt: Some(attempt.clone()),
             verdicts: verdicts.split(' ').map(verdict).collect(),
             seen: Vec::new(),

@@ -33,6 +33,7 @@ fn checked(step: &mut Step) {
 
 fn judged(step: &str, number: u32, ruling: Ruling) -> Happening {
     Happening::Judged {
+        phase: wf::model::CheckPhase::Verify,
         attempt: Some(attempt(step, number)),
         verdicts: vec![verdict(ruling)],
         seen: vec![file()],
@@ -155,6 +156,7 @@ fn a_run_without_evidence_ends_at_once() {
     let mut run = Killed::new(single(checked));
     run.feed(ended(attempt("a", 1), Exit::Done));
     let effects = run.feed(Happening::Judged {
+        phase: wf::model::CheckPhase::Verify,
         attempt: Some(attempt("a", 1)),
         verdicts: vec![verdict(Ruling::Pass)],
         seen: Vec::new(),
@@ -292,6 +294,7 @@ fn the_order_is_criteria_then_finally_then_evidence_then_the_end() {
     run.feed(ended(attempt("a", 1), Exit::Done));
     run.feed(judged("a", 1, Ruling::Pass));
     run.feed(Happening::Judged {
+        phase: wf::model::CheckPhase::Verify,
         attempt: None,
         verdicts: vec![verdict(Ruling::Pass)],
         seen: vec![file()],

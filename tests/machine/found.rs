@@ -214,6 +214,7 @@ fn a_failure_keeps_a_place_from_beginning_whose_cached_result_is_refuted() {
     killed.feed(ended(attempt("a", 1), Exit::Code { code: 1 }));
     let verdicts = vec![verdict(Ruling::Fail)];
     killed.feed(Happening::Judged {
+        phase: wf::model::CheckPhase::Verify,
         attempt: Some(attempt("b", 0)),
         verdicts,
         seen: Vec::new(),

@@ -159,14 +159,12 @@ impl Play {
                 attempt: Some(attempt),
                 ..
             } => super::world::ended(attempt, Exit::Cancelled),
-            Effect::Check { attempt, .. } => {
-                let step = attempt.as_ref().map_or("plan", |a| a.place.step.as_str());
-                let lies =
-                    self.refute.contains(&step) && attempt.as_ref().is_none_or(|a| a.attempt < 2);
-                let ruling = if lies { Ruling::Fail } else { Ruling::Pass };
+            Effect::Check { attempt, phase, .. } => {
+                let verdicts = vec![verdict(self.ruling(attempt.as_ref()))];
                 Happening::Judged {
                     attempt,
-                    verdicts: vec![verdict(ruling)],
+                    phase,
+                    verdicts,
                     seen: self.seen.clone(),
                 }
             }
@@ -185,6 +183,12 @@ impl Play {
             _ => return Vec::new(),
         };
         self.feed(what)
+    }
+
+    fn ruling(&self, attempt: Option<&Attempt>) -> Ruling {
+        let step = attempt.map_or("plan", |a| a.place.step.as_str());
+        let lies = self.refute.contains(&step) && attempt.is_none_or(|a| a.attempt < 2);
+        if lies { Ruling::Fail } else { Ruling::Pass }
     }
 
     fn found(&self) -> Option<Cached> {

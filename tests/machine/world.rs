@@ -13,8 +13,8 @@ use wf::machine::{
     Machine, Outcome, Place, Ruling, Stale, StepState, Verdict,
 };
 use wf::model::{
-    Check, Class, Fan, Object, OnError, OnFailure, Parts, Plan, Policy, Retry, Step, StepIx, Wait,
-    Work,
+    Check, CheckPhase, Class, Fan, Object, OnError, OnFailure, Parts, Plan, Policy, Retry, Step,
+    StepIx, Wait, Work,
 };
 use wf::name::{Name, PlanId, RunId};
 use wf::time::Moment;
@@ -226,7 +226,7 @@ impl World {
             Effect::Start { attempt, .. } => Some(self.ended(attempt)),
             Effect::Watch { attempt, .. } => Some(ended(attempt, Exit::Interrupted)),
             Effect::Kill { attempt, .. } => Some(ended(attempt?, Exit::Cancelled)),
-            Effect::Check { attempt, .. } => Some(self.judged(attempt)),
+            Effect::Check { attempt, phase, .. } => Some(self.judged(attempt, phase)),
             Effect::Wake { timer, at } => {
                 self.now = self.now.max(at.millis());
                 Some(Happening::Woke { timer })
@@ -253,7 +253,7 @@ impl World {
             Effect::Ask(ask) => Some(Happening::Answered {
                 number: ask.number,
                 given: Given {
-                    decision: Decision::Approved,
+                    decision: self.decision(&ask),
                     by: Vec::new(),
                     tokens: Vec::new(),
                     reason: String::new(),
@@ -264,6 +264,24 @@ impl World {
             | Effect::Finish { .. }
             | Effect::Dismiss { .. } => None,
         }
+    }
+
+    /// What people decide: no to some of the phases that they could let be ignored.
+    fn decision(&self, ask: &wf::machine::Ask) -> Decision {
+        let no = ask
+            .phase
+            .is_some_and(|phase| self.finds(&ask.number.to_string(), phase));
+        if no {
+            Decision::Denied
+        } else {
+            Decision::Approved
+        }
+    }
+
+    /// Whether a phase of checks before `verify` finds something.
+    fn finds(&self, about: &str, phase: CheckPhase) -> bool {
+        let digest = Digest::of(format!("{} {} {about}", self.seed, phase.as_str()).as_bytes());
+        phase != CheckPhase::Verify && digest.bytes()[0] < 110
     }
 
     /// Whether the file of a place changes after it was checked.
@@ -282,16 +300,18 @@ impl World {
         happening
     }
 
-    fn judged(&self, attempt: Option<Attempt>) -> Happening {
-        let lies = attempt
-            .as_ref()
-            .is_some_and(|a| fate(self.seed, a) == Fate::Lies);
+    fn judged(&self, attempt: Option<Attempt>, phase: CheckPhase) -> Happening {
+        let lies = attempt.as_ref().is_some_and(|a| match phase {
+            CheckPhase::Verify => fate(self.seed, a) == Fate::Lies,
+            phase => self.finds(&a.to_string(), phase),
+        });
         let declares = |attempt: &Attempt| self.declaring.contains(&attempt.place.step);
         let seen = attempt.iter().filter(|attempt| declares(attempt));
         let seen = seen.map(file_of).collect();
         let ruling = if lies { Ruling::Fail } else { Ruling::Pass };
         Happening::Judged {
             attempt,
+            phase,
             verdicts: vec![verdict(ruling)],
             seen,
         }
@@ -356,6 +376,7 @@ pub fn ended(attempt: Attempt, exit: Exit) -> Happening {
 pub fn verdict(ruling: Ruling) -> Verdict {
     Verdict {
         name: name("good"),
+        phase: CheckPhase::Verify,
         ruling,
         expected: String::new(),
         found: String::new(),

@@ -12,7 +12,7 @@ use super::faults::Fault;
 pub struct Coverage(BTreeMap<(&'static str, &'static str), u64>);
 
 /// Every kind of event.
-const FACTS: [&str; 27] = [
+const FACTS: [&str; 28] = [
     "run_started",
     "step_kept",
     "item_kept",
@@ -23,6 +23,7 @@ const FACTS: [&str; 27] = [
     "attempt_started",
     "attempt_ended",
     "criterion_judged",
+    "checks_passed",
     "retry_scheduled",
     "step_ended",
     "run_stopping",
@@ -153,6 +154,7 @@ fn fact(fact: &Fact) -> &'static str {
         Fact::AttemptStarted(_) => "attempt_started",
         Fact::AttemptEnded { .. } => "attempt_ended",
         Fact::CriterionJudged { .. } => "criterion_judged",
+        Fact::ChecksPassed { .. } => "checks_passed",
         Fact::RetryScheduled { .. } => "retry_scheduled",
         Fact::StepEnded { .. } => "step_ended",
         Fact::RunStopping { .. } => "run_stopping",

@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 
 use wf::machine::{Ask, Attempt, Effect, Event, GatePoint, Happening, Machine, Place, Timer};
+use wf::model::CheckPhase;
 use wf::time::Moment;
 
 /// One life of an engine that works on one run. What is in here dies with it.
@@ -44,7 +45,10 @@ pub enum Job {
     /// The work of an attempt; `again`: it may be under way already.
     Work { attempt: Attempt, again: bool },
     /// The checks of an attempt, or of the plan.
-    Check { attempt: Option<Attempt> },
+    Check {
+        attempt: Option<Attempt>,
+        phase: CheckPhase,
+    },
     /// A look at evidence.
     Confirm { places: Vec<Place> },
     /// A look into the cache.
@@ -111,10 +115,10 @@ impl Engine {
                         matches!(effect, Effect::Start { attempt: a, .. } | Effect::Watch { attempt: a, .. } if a == attempt)
                     })
             }
-            Happening::Judged { attempt, .. } => {
-                done(&|job| matches!(job, Job::Check { attempt: a } if a == attempt))
+            Happening::Judged { attempt, phase, .. } => {
+                done(&|job| matches!(job, Job::Check { attempt: a, phase: p } if (a, p) == (attempt, phase)))
                     || self.waiting().any(
-                        |effect| matches!(effect, Effect::Check { attempt: a, .. } if a == attempt),
+                        |effect| matches!(effect, Effect::Check { attempt: a, phase: p, .. } if (a, p) == (attempt, phase)),
                     )
             }
             Happening::Looked { place, .. } => {

@@ -4,7 +4,7 @@
 use serde_json::json;
 use wf::digest::Digest;
 use wf::machine::{Ask, Attempt, Cached, Exit, FixedFile, Place, Ruling, Standing, Verdict};
-use wf::model::{Check, Class, Object, Step, Work};
+use wf::model::{Check, CheckPhase, Class, Object, Step, Work};
 use wf::name::RunId;
 
 use super::dice::Dice;
@@ -59,19 +59,25 @@ impl Fates {
         }
     }
 
-    /// What the checks of an attempt find, or those of the plan.
+    /// What checks of a phase find, of an attempt or of the plan in a round.
     pub fn verdicts(
         self,
         run: usize,
         (attempt, round): (Option<&Attempt>, usize),
-        checks: &[Check],
+        phase: CheckPhase,
+        checks: &[&Check],
     ) -> Vec<Verdict> {
         let whose = match (attempt, round) {
             (Some(attempt), _) => attempt.to_string(),
             (None, 0) => "the plan".into(),
             (None, round) => format!("the plan, round {round}"),
         };
-        let mut dice = self.dice(run, &format!("checks of {whose}"));
+        let which = if phase.is_default() {
+            String::new()
+        } else {
+            format!(" to {}", phase.as_str())
+        };
+        let mut dice = self.dice(run, &format!("checks of {whose}{which}"));
         let rulings = [
             Ruling::Pass,
             Ruling::Pass,
@@ -148,6 +154,7 @@ fn outputs(dice: &mut Dice, step: &Step) -> Object {
 pub fn verdict(check: &Check, ruling: Ruling) -> Verdict {
     Verdict {
         name: check.name.clone(),
+        phase: check.phase,
         ruling,
         expected: String::new(),
         found: String::new(),

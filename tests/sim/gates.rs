@@ -149,7 +149,7 @@ impl World {
     /// What people decided. What they are asked changes once at most.
     pub fn answered(&mut self, at: usize, ask: &Ask) -> Happening {
         let mut dice = self.fates.people(at, ask, 0);
-        let whole = (at, ask.place.clone(), ask.point);
+        let whole = (at, (ask.place.clone(), ask.point, ask.phase));
         let decision = match dice.below(8) {
             0 | 1 => Decision::Denied,
             2 if self.changed.insert(whole) => Decision::Void,

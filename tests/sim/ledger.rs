@@ -10,6 +10,8 @@ use wf::model::{Object, Plan, Step, StepIx, Work};
 use wf::name::Name;
 use wf::time::Moment;
 
+use super::tried::Tried;
+
 /// What is known about a run.
 #[derive(Clone, Debug, Default)]
 #[expect(
@@ -48,6 +50,8 @@ pub struct Ledger {
     pub asks: BTreeMap<u32, Option<Place>>,
     /// When their time is over.
     pub expires: BTreeMap<u32, Moment>,
+    /// The questions that are about a phase of checks.
+    pub phases: BTreeSet<u32>,
     /// The places about which people agreed.
     pub agreed: BTreeSet<Place>,
     /// The points of the run, and of places, whose gates let pass.
@@ -79,6 +83,8 @@ pub struct Book {
     pub due: Option<(u32, Moment)>,
     /// How many attempts were interrupted.
     pub interrupted: u32,
+    /// How often `inspect` and `test` sent the work back.
+    pub loops: (u32, u32),
     /// How often a gate wanted it done again.
     pub sent_back: u32,
     /// The verdicts on the last attempt: passed, not passed.
@@ -104,23 +110,6 @@ pub struct End {
     pub standing: Standing,
     pub tolerated: bool,
     pub outputs: Object,
-}
-
-/// What became known of an attempt.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Tried {
-    pub attempt: u32,
-    /// Its criteria, and whether they held.
-    pub verdicts: Vec<(Name, bool)>,
-}
-
-impl Tried {
-    /// The attempt, how many of its criteria failed, and how many there were.
-    pub fn gap(&self) -> (u32, u32, u32) {
-        let count = |count: usize| u32::try_from(count).expect("checks are few");
-        let failed = self.verdicts.iter().filter(|(_, passed)| !passed).count();
-        (self.attempt, count(failed), count(self.verdicts.len()))
-    }
 }
 
 impl Ledger {
@@ -219,6 +208,7 @@ impl Ledger {
             } => {
                 self.judged = Some(self.judged.unwrap_or(true) && verdict.passed());
             }
+            Fact::ChecksPassed { attempt: None, .. } => self.judged = None,
             Fact::RunStopping { .. } => self.stopping = true,
             Fact::CancelRequested { force, .. } => self.cancelled = Some(*force),
             Fact::RunTimedOut => self.timed_out = true,
@@ -229,7 +219,10 @@ impl Ledger {
                 }
             }
             Fact::RunEnded { .. } => self.over = Some(event.fact.clone()),
-            of_a_place => self.take_of_place(of_a_place),
+            of_a_place => {
+                self.take_of_place(of_a_place);
+                self.take_of_checks(of_a_place);
+            }
         }
         self.take_besides(event);
     }
@@ -251,11 +244,17 @@ impl Ledger {
             Fact::ApprovalAsked(ask) => {
                 self.asks.insert(ask.number, ask.place.clone());
                 self.expires.insert(ask.number, ask.expires);
+                if ask.phase.is_some() {
+                    self.phases.insert(ask.number);
+                }
             }
             Fact::ApprovalAnswered { number, given, .. } => {
                 let place = self.asks.remove(number).flatten();
                 let yes = given.decision == Decision::Approved;
-                self.agreed.extend(place.filter(|_| yes));
+                match place.filter(|_| yes) {
+                    Some(place) if self.phases.contains(number) => self.at(&place).ignores(),
+                    place => self.agreed.extend(place),
+                }
             }
             Fact::GatesPassed { place, point, .. } => {
                 self.passed.insert((place.clone(), *point));
@@ -321,21 +320,6 @@ impl Ledger {
                     book.live = None;
                 }
                 book.interrupted += u32::from(*how == wf::machine::Exit::Interrupted);
-            }
-            Fact::CriterionJudged {
-                attempt: Some(attempt),
-                verdict,
-            } => {
-                let book = self.at(&attempt.place);
-                let passed = usize::from(verdict.passed());
-                book.verdicts = (book.verdicts.0 + passed, book.verdicts.1 + 1 - passed);
-                if let Some(last) = book.history.last_mut() {
-                    last.verdicts.push((verdict.name.clone(), verdict.passed()));
-                }
-            }
-            Fact::RetryScheduled { attempt, due, .. } => {
-                let book = self.at(&attempt.place);
-                (book.live, book.due) = (None, Some((attempt.attempt, *due)));
             }
             Fact::StepEnded {
                 place,
@@ -412,7 +396,7 @@ impl Ledger {
         self.phase = Phase::Steps;
     }
 
-    fn at(&mut self, place: &Place) -> &mut Book {
+    pub(super) fn at(&mut self, place: &Place) -> &mut Book {
         self.places.entry(place.clone()).or_default()
     }
 }
@@ -431,12 +415,6 @@ impl Book {
             history: if told { history } else { Vec::new() },
             ..Self::default()
         };
-    }
-
-    fn begins(&mut self, attempt: u32) {
-        let verdicts = Vec::new();
-        self.history.push(Tried { attempt, verdicts });
-        self.evidence = None;
     }
 }
 

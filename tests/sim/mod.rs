@@ -22,6 +22,7 @@ mod look;
 mod plans;
 mod process;
 mod shrink;
+mod tried;
 mod trouble;
 mod units;
 mod world;

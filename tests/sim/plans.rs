@@ -8,8 +8,8 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use wf::expr::{Expr, Template};
 use wf::model::{
-    Alternative, Cache, Check, Class, Fan, OnError, OnFailure, Output, Parts, Plan, PlanOutput,
-    Policy, Replan, Retry, Schema, Step, StepIx, Uses, Wait, Work,
+    Alternative, Cache, Check, CheckPhase, Class, Exhausted, Fan, Loops, OnError, OnFailure,
+    Output, Parts, Plan, PlanOutput, Policy, Replan, Retry, Schema, Step, StepIx, Uses, Wait, Work,
 };
 use wf::name::{Name, PlanId};
 use wf::source::Span;
@@ -65,6 +65,7 @@ pub fn draw(dice: &mut Dice, most: usize, from: i64) -> Drawn {
     if dice.one_in(3) {
         gates::of_steps(&mut steps, dice, steady);
     }
+    let mut apart = phases_of(&mut steps, main, from);
     let replan = dice.one_in(3).then(|| {
         for step in &mut steps[..main] {
             alternatives(step, dice);
@@ -74,12 +75,13 @@ pub fn draw(dice: &mut Dice, most: usize, from: i64) -> Drawn {
     let outputs = plan_outputs(&steps, dice);
     let id = PlanId::parse("p").expect("a name");
     let limited = !steady && dice.one_in(4);
+    let mut verify = Vec::new();
+    if dice.one_in(3) {
+        verify = checks(dice);
+        in_phases(&mut verify, &mut apart);
+    }
     let parts = Parts {
-        verify: if dice.one_in(3) {
-            checks(dice)
-        } else {
-            Vec::new()
-        },
+        verify,
         outputs,
         timeout: limited.then(|| seconds(dice, 20)),
         gates: if dice.one_in(6) {
@@ -306,6 +308,40 @@ fn checks(dice: &mut Dice) -> Vec<Check> {
         .take(1 + dice.below(2))
         .map(check)
         .collect()
+}
+
+/// Gives steps phases of checks, and loops. They are drawn apart, so that what comes after is what
+/// it was without them.
+fn phases_of(steps: &mut [Step], main: usize, from: i64) -> Dice {
+    let last = steps.len() - main;
+    let mut apart = Dice::of(from.unsigned_abs(), &format!("phases of {main} and {last}"));
+    for step in steps {
+        in_phases(&mut step.verify, &mut apart);
+        step.loops = loops(&mut apart);
+    }
+    apart
+}
+
+/// Asks some checks to inspect or to test.
+fn in_phases(checks: &mut Vec<Check>, dice: &mut Dice) {
+    if checks.is_empty() || dice.one_in(2) {
+        return;
+    }
+    let more = ["tidy", "works"].into_iter().take(dice.below(3));
+    checks.extend(more.map(|id| Check::new(name(id))));
+    for check in &mut *checks {
+        let phases = [CheckPhase::Inspect, CheckPhase::Test, CheckPhase::Verify];
+        check.phase = *dice.pick(&phases);
+    }
+    checks.sort_by_key(|check| check.phase);
+}
+
+fn loops(dice: &mut Dice) -> Loops {
+    let on_exhausted = [Exhausted::Fail, Exhausted::Ask];
+    Loops {
+        max: dice.up_to(2),
+        on_exhausted: *dice.pick(&on_exhausted),
+    }
 }
 
 fn seconds(dice: &mut Dice, most: u32) -> Duration {

@@ -1,7 +1,7 @@
 //! What the world does with effects: work, checks, locks, looks.
 
 use wf::machine::{Attempt, Effect, Ended, Exit, Happening, Place, Ruling};
-use wf::model::{Object, Wait, Work};
+use wf::model::{CheckPhase, Object, Wait, Work};
 
 use super::coverage;
 use super::engine::Job;
@@ -50,7 +50,9 @@ impl World {
                 let again = true;
                 engine.spawn(Job::Work { attempt, again }, soon);
             }
-            Effect::Check { attempt, .. } => engine.spawn(Job::Check { attempt }, soon),
+            Effect::Check { attempt, phase, .. } => {
+                engine.spawn(Job::Check { attempt, phase }, soon);
+            }
             Effect::Lookup { place, .. } => engine.spawn(Job::Look { place }, soon),
             Effect::Lock { place, lock } => engine.spawn(Job::Lock { place, lock }, soon),
             Effect::Unlock { place, lock } => {
@@ -93,7 +95,9 @@ impl World {
         for unit in &mut self.engine(at).units {
             let hit = match &unit.job {
                 Job::Work { attempt: works, .. } => Some(works) == attempt,
-                Job::Check { attempt: checked } => checked.as_ref() == attempt,
+                Job::Check {
+                    attempt: checked, ..
+                } => checked.as_ref() == attempt,
                 Job::Gate { place: gated, .. } => gated.as_ref() == place,
                 _ => false,
             };
@@ -113,7 +117,7 @@ impl World {
                 return self.begin(at, number, &attempt, again);
             }
             Job::Work { attempt, .. } => self.end(at, &attempt, stop),
-            Job::Check { attempt } if !begun && !stop => {
+            Job::Check { attempt, .. } if !begun && !stop => {
                 let engine = self.engine(at);
                 engine.units[number].begun = true;
                 return match attempt {
@@ -127,7 +131,7 @@ impl World {
                     None => Ok(()),
                 };
             }
-            Job::Check { attempt } => self.judged(at, attempt, stop),
+            Job::Check { attempt, phase } => self.judged(at, (attempt, phase), stop),
             Job::Look { place } => {
                 let run = &self.runs[at];
                 let found = self.fates.cached(at, &place, step_of(&run.plan, &place));
@@ -231,12 +235,19 @@ impl World {
         }
     }
 
-    fn judged(&self, at: usize, attempt: Option<Attempt>, stop: bool) -> Happening {
+    fn judged(
+        &self,
+        at: usize,
+        (attempt, phase): (Option<Attempt>, CheckPhase),
+        stop: bool,
+    ) -> Happening {
         let plan = &self.runs[at].plan;
         let checks = match &attempt {
             Some(attempt) => &step_of(plan, &attempt.place).verify,
             None => &plan.parts().verify,
         };
+        let own = checks.iter().filter(|check| check.phase == phase);
+        let checks: Vec<&wf::model::Check> = own.collect();
         let verdicts = if stop {
             checks
                 .iter()
@@ -244,7 +255,8 @@ impl World {
                 .collect()
         } else {
             let round = self.runs[at].durable.rounds.len();
-            self.fates.verdicts(at, (attempt.as_ref(), round), checks)
+            let whose = (attempt.as_ref(), round);
+            self.fates.verdicts(at, whose, phase, &checks)
         };
         let seen = attempt.as_ref().filter(|_| !stop);
         let seen = seen
@@ -252,6 +264,7 @@ impl World {
             .unwrap_or_default();
         Happening::Judged {
             attempt,
+            phase,
             verdicts,
             seen,
         }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde_json::json;
 use wf::machine::{Attempt, Event, Fact, GatePoint, Happening, Input, Machine, Place, Turn};
-use wf::model::{Object, Plan};
+use wf::model::{CheckPhase, Object, Plan};
 use wf::name::RunId;
 use wf::time::Moment;
 
@@ -43,6 +43,9 @@ pub struct Told {
     pub trace: Vec<String>,
 }
 
+/// What people are asked about: a place, its gates, a phase of its checks.
+type Question = (Option<Place>, Option<GatePoint>, Option<CheckPhase>);
+
 /// The world.
 pub struct World {
     pub options: Options,
@@ -65,7 +68,7 @@ pub struct World {
     /// Who holds a lock: run, place, and the life of its engine.
     pub locks: BTreeMap<String, (usize, Place, u32)>,
     /// The questions whose subject has changed while people were asked.
-    pub changed: BTreeSet<(usize, Option<Place>, Option<GatePoint>)>,
+    pub changed: BTreeSet<(usize, Question)>,
     pub coverage: Coverage,
     pub trace: Vec<String>,
 }

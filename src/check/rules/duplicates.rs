@@ -4,15 +4,16 @@ use super::{Notes, Scene};
 use crate::diag::{Code, Diagnostic};
 use crate::name::Name;
 use crate::source::Spanned;
-use crate::spec::ast::Check;
 
-/// Steps share one set of names, main and `finally` steps together; so do the checks of a list.
+/// Steps share one set of names, main and `finally` steps together; so do the
+/// checks of a step, those of all phases together, and the plan's own.
 pub(super) fn check(scene: &Scene<'_>, notes: &mut Notes) {
     distinct("step", scene.steps.iter().map(|step| &step.id), notes);
-    let lists = scene.steps.iter().map(|step| &step.verify);
-    for list in lists.chain([&scene.plan.verify]) {
-        distinct("check", list.iter().map(|check: &Check| &check.name), notes);
+    for step in &scene.steps {
+        distinct("check", step.checks().map(|check| &check.name), notes);
     }
+    let own = scene.plan.checks();
+    distinct("check", own.map(|check| &check.name), notes);
     for step in &scene.steps {
         let ids = step.alternatives.iter().map(|other| &other.id);
         distinct("alternative", ids, notes);

@@ -8,9 +8,9 @@ use crate::spec::ast::{Check, Step};
 pub(super) fn check(scene: &Scene<'_>, notes: &mut Notes) {
     for step in scene.ways() {
         of_step(step, notes);
-        step.verify.iter().for_each(|check| of_check(check, notes));
+        step.checks().for_each(|check| of_check(check, notes));
     }
-    for check in &scene.plan.verify {
+    for check in scene.plan.checks() {
         of_check(check, notes);
     }
 }

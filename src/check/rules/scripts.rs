@@ -11,8 +11,8 @@ pub(super) fn check(scene: &Scene<'_>, notes: &mut Notes) {
             look(script, step_help, scene, notes);
         }
     }
-    let checks = scene.steps.iter().flat_map(|step| &step.verify);
-    for check in checks.chain(&scene.plan.verify) {
+    let checks = scene.steps.iter().flat_map(|step| step.checks());
+    for check in checks.chain(scene.plan.checks()) {
         if let Some(script) = &check.run {
             look(script, check_help, scene, notes);
         }

@@ -76,8 +76,8 @@ fn texts<'a>(scene: &Scene<'a>) -> Vec<&'a str> {
         texts.extend(argv.map(Template::source));
         texts.extend(gate.extract.iter().map(|path| path.value.0.as_str()));
     }
-    let checks = scene.steps.iter().flat_map(|step| &step.verify);
-    for check in checks.chain(&scene.plan.verify) {
+    let checks = scene.steps.iter().flat_map(|step| step.checks());
+    for check in checks.chain(scene.plan.checks()) {
         texts.extend(check.run.iter().map(|script| script.value.as_str()));
         let argv = check.exec.iter().flat_map(|argv| &argv.value);
         texts.extend(argv.map(Template::source));

@@ -84,8 +84,7 @@ impl<'l> Lint<'l> {
                 self.gates(&view, &step.gates);
             }
             let mut own = Vec::new();
-            plan.verify
-                .iter()
+            plan.checks()
                 .for_each(|check| site::of_check(check, &mut own));
             for found in own {
                 self.judge(&view, None, &found, &mut reached);

@@ -49,7 +49,7 @@ pub(super) fn of_step(step: &Step, plan: &Plan, source: &Source) -> Vec<Site> {
     for path in awaited.chain(kept) {
         add(&mut sites, &path.value, Code::TaintPath, &place);
     }
-    for check in &step.verify {
+    for check in step.checks() {
         of_check(check, &mut sites);
     }
     sites

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::digest::Digest;
 use crate::machine::{Guard, Outcome, Ruling, Standing, StepState, Tally};
-use crate::model::{Class, Mode};
+use crate::model::{CheckPhase, Class, Mode};
 use crate::name::{Name, PlanId, RunId};
 use crate::time::Moment;
 
@@ -153,6 +153,9 @@ pub struct File {
 pub struct VerdictSaid {
     /// The criterion.
     pub criterion: Name,
+    /// What it was asked for; absent: `verify`.
+    #[serde(default, skip_serializing_if = "CheckPhase::is_default")]
+    pub phase: CheckPhase,
     /// The ruling.
     pub ruling: Ruling,
     /// Whose fault a failure is.

@@ -298,6 +298,7 @@ fn files(files: &[Artifact]) -> Vec<File> {
 fn verdict(verdict: &Verdict) -> VerdictSaid {
     VerdictSaid {
         criterion: verdict.name.clone(),
+        phase: verdict.phase,
         ruling: verdict.ruling,
         class: verdict.class,
         mode: verdict.mode,

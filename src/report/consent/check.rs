@@ -6,6 +6,7 @@ use crate::model::{Check, Expect, JsonExpect, Mode, Probe};
 pub(super) fn check(check: &Check, sheet: &mut Sheet) {
     let Check {
         name,
+        phase,
         probe,
         expect: wanted,
         env,
@@ -18,7 +19,7 @@ pub(super) fn check(check: &Check, sheet: &mut Sheet) {
         fixed,
         classify,
     } = check;
-    let key = format!("verify.{name}");
+    let key = format!("{}.{name}", phase.as_str());
     let below = format!("{key}.");
     let (text, level) = match mode {
         Mode::Verifiable => ("verifiable: whoever asks again finds the same", 1.0),

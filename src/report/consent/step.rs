@@ -3,7 +3,8 @@ use super::plan::{Used, about, bound, env, limits};
 use super::{Kind, Sense, Sheet, check, gate, work};
 use crate::expr::{Ref, SpannedRef};
 use crate::model::{
-    Allow, Alternative, Cache, Class, ClassRule, Fan, OnError, Output, Plan, Retry, Step, Work,
+    Allow, Alternative, Cache, Check, CheckPhase, Class, ClassRule, Exhausted, Fan, Loops, OnError,
+    Output, Plan, Retry, Step, Work,
 };
 use crate::name::Name;
 
@@ -23,6 +24,7 @@ pub(super) fn step(step: &Step, plan: &Plan, used: &mut Used, sheet: &mut Sheet)
         retry: again,
         idempotent,
         verify,
+        loops,
         outputs,
         external,
         artifacts,
@@ -61,9 +63,7 @@ pub(super) fn step(step: &Step, plan: &Plan, used: &mut Used, sheet: &mut Sheet)
     bound(sheet, "queue_timeout", *queue_timeout);
     retry(again, sheet);
     flags(*idempotent, *on_error, concurrency.as_deref(), sheet);
-    for own in verify {
-        check::check(own, sheet);
-    }
+    checks(verify, *loops, sheet);
     given(outputs, external, sheet);
     sheet.each(Kind::Data, Sense::Guard, "artifacts", artifacts);
     cache(kept.as_ref(), sheet);
@@ -189,6 +189,30 @@ fn retry(retry: &Retry, sheet: &mut Sheet) {
         let word = class_word(*class);
         effort(Sense::Grant, &format!("on[{word}]"), word.into());
     }
+}
+
+fn checks(checks: &[Check], loops: Loops, sheet: &mut Sheet) {
+    for own in checks {
+        check::check(own, sheet);
+    }
+    if checks.iter().any(|own| own.phase != CheckPhase::Verify) {
+        looped(loops, sheet);
+    }
+}
+
+/// How often `inspect` and `test` send the work back, and what follows then.
+fn looped(loops: Loops, sheet: &mut Sheet) {
+    let Loops { max, on_exhausted } = loops;
+    let most = Sense::AtMost(f64::from(max));
+    sheet.put(Kind::Effort, most, "loops.max", max.to_string());
+    sheet.usual(max == Loops::default().max);
+    let (text, level) = match on_exhausted {
+        Exhausted::Fail => ("fail", 0.0),
+        Exhausted::Ask => ("ask: people may let a phase of checks be ignored", 1.0),
+    };
+    let key = "loops.on_exhausted";
+    sheet.put(Kind::Proof, Sense::AtMost(level), key, text);
+    sheet.usual(on_exhausted == Exhausted::Fail);
 }
 
 fn class_word(class: Class) -> &'static str {

@@ -158,7 +158,12 @@ impl Board {
                 busy.checking = how.is_success();
                 None
             }
-            Fact::RetryScheduled { attempt, due, why } => {
+            Fact::RetryScheduled {
+                attempt,
+                due,
+                why,
+                looped,
+            } => {
                 let mut gap = None;
                 if let Some(busy) = self.busy(run, &attempt.place) {
                     (busy.waiting, busy.checking) = (true, false);
@@ -166,6 +171,7 @@ impl Board {
                 }
                 Some(News::Retries {
                     gap,
+                    looped: *looped,
                     subject: subject(run, &attempt.place.to_string()),
                     attempt: attempt.attempt,
                     wait: due.since(event.at),

@@ -1,7 +1,7 @@
 use std::time::Duration;
 
 use crate::engine::RunRef;
-use crate::machine::{Criteria, Gap, Outcome, Stale, Standing, StepState, Tally, Verdict};
+use crate::machine::{Criteria, Gap, Loop, Outcome, Stale, Standing, StepState, Tally, Verdict};
 use crate::model::Class;
 use crate::name::{Name, PlanId, RunId};
 
@@ -41,6 +41,8 @@ pub enum News {
         why: String,
         /// How many of its criteria failed, if they were judged.
         gap: Option<Gap>,
+        /// Which loop of `inspect` or `test` it is, if it is one.
+        looped: Option<Loop>,
     },
     /// A place ended.
     Ended(Box<Ending>),

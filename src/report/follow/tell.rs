@@ -45,13 +45,18 @@ pub fn tell(news: &News, volume: Volume) -> String {
             wait,
             why,
             gap,
+            looped,
         } if loud => {
             let wait = elapsed(*wait);
             let why = first_line(why);
             // Of a single criterion there is nothing to count.
             let gap = gap.filter(|gap| gap.of > 1);
             let gap = gap.map(|gap| format!(" · gap {gap}")).unwrap_or_default();
-            let text = format!("{subject} · attempt {attempt} in {wait}{gap} · {why}");
+            let when = match looped {
+                Some(looped) => format!(" · {looped}"),
+                None => format!(" in {wait}"),
+            };
+            let text = format!("{subject} · attempt {attempt}{when}{gap} · {why}");
             line(WARN, "retrying", None, &text)
         }
         News::Noted { verb, text } if loud => line(WARN, verb, None, text),
@@ -180,6 +185,7 @@ mod tests {
     fn verdict(ruling: Ruling) -> Verdict {
         Verdict {
             name: Name::parse("is_json").unwrap(),
+            phase: crate::model::CheckPhase::default(),
             ruling,
             expected: "exit code 0".into(),
             found: "exit code 1".into(),

@@ -112,7 +112,8 @@ fn criterion(check: &CheckRow, suite: &str) -> TestCase {
             &story(check),
         )
     };
-    let mut case = TestCase::new(format!("verify {}", check.verdict.name), status);
+    let phase = check.verdict.phase.as_str();
+    let mut case = TestCase::new(format!("{phase} {}", check.verdict.name), status);
     case.set_classname(suite.to_owned());
     case.set_time(Duration::from_millis(check.verdict.millis));
     case

@@ -7,6 +7,7 @@ mod gaps;
 mod held;
 mod junit;
 mod life;
+mod looped;
 #[expect(
     clippy::module_inception,
     reason = "the module is named after its type"
@@ -26,6 +27,7 @@ pub use gaps::Trajectory;
 pub use held::{Gating, Held, Question};
 pub use junit::{Printed, junit};
 pub use life::Life;
+pub use looped::Looped;
 pub use record::{Nested, RECORD_VERSION, Record};
 pub use runs::runs;
 pub use shaken::Shaken;

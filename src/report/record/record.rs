@@ -1,6 +1,6 @@
 use serde::Serialize;
 
-use super::{Held, Shaken, Trajectory};
+use super::{Held, Looped, Shaken, Trajectory};
 use crate::machine::{Place, StepState};
 use crate::name::RunId;
 use crate::store::{ArtifactRow, AttemptRow, CheckRow, Owner, RunRow, StepRow};
@@ -27,6 +27,9 @@ pub struct Record {
     pub checks: Vec<CheckRow>,
     /// How far the attempts of each place were from done.
     pub gaps: Vec<Trajectory>,
+    /// The attempts for which `inspect` or `test` sent the work back.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub loops: Vec<Looped>,
     /// The steps that depend on one whose evidence is stale.
     pub shaken: Vec<Shaken>,
     /// What let it begin and go on.

@@ -97,6 +97,7 @@ pub(super) fn check(id: &str, attempt: u32, ruling: Ruling) -> CheckRow {
         at: at(1_100),
         verdict: Verdict {
             name: name("is_json"),
+            phase: crate::model::CheckPhase::default(),
             ruling,
             expected: text("exit code 0"),
             found: text("exit code 1"),
@@ -135,6 +136,7 @@ pub(super) fn record() -> Record {
             attempt("build", 2, Exit::Code { code: 0 }),
         ],
         gaps: super::Trajectory::all(&checks),
+        loops: Vec::new(),
         shaken: Vec::new(),
         held: super::Held::default(),
         checks,

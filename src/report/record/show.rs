@@ -5,7 +5,7 @@ use super::{Life, Record};
 use crate::machine::{Place, StepState};
 use crate::model::Object;
 use crate::name::RunId;
-use crate::report::lines::{INDENT, broken, line, nth, word};
+use crate::report::lines::{INDENT, asked_for, broken, line, nth, word};
 use crate::report::paint::{DIM, GOOD, NAME, WARN, paint};
 use crate::report::rounds::rounds;
 use crate::report::{believed, counts, elapsed, first_line, moment, size, state_style};
@@ -92,6 +92,7 @@ fn steps(record: &Record, depth: usize, text: &mut String) {
         let told = rulings.iter().any(|check| !check.verdict.passed());
         let mut notes = Vec::new();
         notes.extend(record.gap(&place));
+        notes.extend(record.looped(&place));
         notes.extend(doubts(record, row));
         text.push_str(&step(row, &place, depth, told, &notes));
         for check in rulings {
@@ -142,7 +143,10 @@ fn step(row: &StepRow, place: &Place, depth: usize, told: bool, notes: &[String]
 fn ruling(check: &CheckRow) -> String {
     if check.verdict.passed() {
         let name = paint(GOOD, check.verdict.name.as_str());
-        format!("{INDENT}  check {name} holds\n")
+        format!(
+            "{INDENT}  check {name} holds{}\n",
+            asked_for(&check.verdict)
+        )
     } else {
         broken(&check.verdict)
     }

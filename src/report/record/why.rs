@@ -66,7 +66,7 @@ pub fn why(of: &Why<'_>) -> String {
             );
             reasons.extend(confined(of));
             reasons.extend(untrusted(of.plan, of.place.step.as_str()));
-            reasons.extend(end(row));
+            reasons.extend(end(of.record, row));
         }
     }
     for reason in reasons {
@@ -209,8 +209,12 @@ fn attempts(of: &Why<'_>, row: &StepRow, step: Option<&Step>) -> Vec<String> {
         } else {
             Some(Class::Logical)
         });
-        if let (Some(class), Some(step)) = (class, step) {
-            reasons.extend(retried(attempt, class, step, last && row.state.is_final()));
+        if let Some(looped) = of.record.looped_after(row, attempt.attempt) {
+            reasons.push(looped);
+        } else if let (Some(class), Some(step)) = (class, step) {
+            let loops = of.record.loops_until(of.place, attempt.attempt);
+            let made = attempt.attempt.saturating_sub(loops);
+            reasons.extend(retried(made, class, step, last && row.state.is_final()));
         }
     }
     reasons
@@ -261,8 +265,8 @@ fn refuted(of: &Why<'_>, row: &StepRow, attempt: u32) -> Vec<String> {
 }
 
 /// Why a failed attempt was followed by another, or not.
-fn retried(attempt: &AttemptRow, class: Class, step: &Step, last: bool) -> Option<String> {
-    let (n, max) = (attempt.attempt, step.retry.max);
+fn retried(made: u32, class: Class, step: &Step, last: bool) -> Option<String> {
+    let (n, max) = (made, step.retry.max);
     let word = class_word(class);
     if !last {
         return Some(format!(
@@ -306,7 +310,7 @@ fn confined(of: &Why<'_>) -> Option<String> {
     })
 }
 
-fn end(row: &StepRow) -> Option<String> {
+fn end(record: &Record, row: &StepRow) -> Option<String> {
     if let Some(path) = &row.stale {
         return Some(format!(
             "it is reported, not verified: its evidence is stale, {path} changed after it was \
@@ -315,7 +319,10 @@ fn end(row: &StepRow) -> Option<String> {
     }
     match row.state {
         StepState::Succeeded if believed(row.state, row.standing) == "reported" => {
-            Some("it is reported, not verified: it has no checks".into())
+            Some(match record.ignored(&place(row)).as_slice() {
+                [] => "it is reported, not verified: it has no checks".into(),
+                all => format!("it is reported, not verified: {}", all.join(", ")),
+            })
         }
         StepState::Failed if row.tolerated => {
             Some("`on_error: continue` lets the run go on without it".into())

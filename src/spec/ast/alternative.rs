@@ -42,6 +42,9 @@ record! {
     }
     instead {
         "verify" => "an alternative is judged by the checks of its step",
+        "inspect" => "an alternative is judged by the checks of its step",
+        "test" => "an alternative is judged by the checks of its step",
+        "loops" => "an alternative is sent back as often as its step",
         "outputs" => "an alternative gives the outputs of its step",
         "artifacts" => "an alternative leaves the artifacts of its step",
         "depends_on" => "an alternative waits for what its step waits for",
@@ -137,7 +140,7 @@ impl Alternative {
     }
 }
 
-/// Puts what is said in the place of what was.
+/// Replaces what a step says by what an alternative says, if it says something.
 fn take<T: Clone>(to: &mut Option<Box<T>>, from: Option<&T>) {
     if let Some(from) = from {
         *to = Some(Box::new(from.clone()));

@@ -31,6 +31,10 @@ record! {
         expected nodes: Vec<Node>,
         /// The order you expect, layer by layer; it is checked against `depends_on`.
         optional execution_order: Spanned<Vec<Vec<Spanned<Name>>>>,
+        /// What is looked at in the combined result.
+        default inspect: Vec<Check>,
+        /// What is tried with the combined result once `inspect` holds.
+        default test: Vec<Check>,
         /// The dag's own criteria, over the combined result.
         default verify: Vec<Check>,
         /// Values for a plan that uses this one.
@@ -101,6 +105,8 @@ impl From<Dag> for Plan {
             timeout: dag.timeout,
             steps: nodes,
             finally: Vec::new(),
+            inspect: dag.inspect,
+            test: dag.test,
             verify: dag.verify,
             outputs: dag.outputs,
             gates: dag.gates,

@@ -30,6 +30,10 @@ record! {
         optional steps: Vec<Step>,
         /// Steps that run last, one after another, whatever happened.
         default finally: Vec<Step>,
+        /// What is looked at in the combined result.
+        default inspect: Vec<Check>,
+        /// What is tried with the combined result once `inspect` holds.
+        default test: Vec<Check>,
         /// The plan's own criteria, over the combined result.
         default verify: Vec<Check>,
         /// Values for a plan that uses this one.
@@ -99,6 +103,12 @@ impl Plan {
     pub fn all_gates(&self) -> impl Iterator<Item = &GateRef> {
         let steps = self.all_steps().flat_map(|step| &step.gates);
         self.gates.iter().chain(steps)
+    }
+
+    /// The plan's own checks of all phases, in the order in which they are asked.
+    pub fn checks(&self) -> impl Iterator<Item = &Check> + Clone {
+        let before = self.inspect.iter().chain(&self.test);
+        before.chain(&self.verify)
     }
 
     /// All steps: the main steps, then the `finally` steps.

@@ -1,6 +1,6 @@
 use super::{
-    Allow, Alternative, Approve, Cache, Check, ClassRule, ForEach, GateRef, Http, Limits, Matrix,
-    Retry, Shell, StepOutput, Wait, alternative::some_word, sound,
+    Allow, Alternative, Approve, Cache, Check, ClassRule, ForEach, GateRef, Http, Limits, Loops,
+    Matrix, Retry, Shell, StepOutput, Wait, alternative::some_word, sound,
 };
 use crate::diag::{Code, Diagnostic};
 use crate::expr::{Expr, Template};
@@ -57,6 +57,13 @@ record! {
         optional retry: Box<Retry>,
         /// Whether an interrupted attempt may simply be repeated.
         default idempotent: bool,
+        /// What is looked at in its result; if something does not hold, the work is done anew.
+        default inspect: Vec<Check>,
+        /// What is tried with its result once `inspect` holds; if something does not hold, the
+        /// work is done anew.
+        default test: Vec<Check>,
+        /// How often `inspect` and `test` may send the work back.
+        optional loops: Loops,
         /// The criteria of its result.
         default verify: Vec<Check>,
         /// Its own rules at trigger points: names of files in `gates/`, or gates.
@@ -111,6 +118,12 @@ words!(OnError {
 });
 
 impl Step {
+    /// The checks of all phases, in the order in which they are asked.
+    pub fn checks(&self) -> impl Iterator<Item = &Check> + Clone {
+        let before = self.inspect.iter().chain(&self.test);
+        before.chain(&self.verify)
+    }
+
     /// A step that has nothing but its id.
     pub fn named(id: Spanned<Name>) -> Self {
         Self {
@@ -135,6 +148,9 @@ impl Step {
             queue_timeout: None,
             retry: None,
             idempotent: false,
+            inspect: Vec::new(),
+            test: Vec::new(),
+            loops: None,
             verify: Vec::new(),
             gates: Vec::new(),
             outputs: Entries::default(),
@@ -198,6 +214,7 @@ fn agrees(step: &mut Step, fields: &Fields<'_, '_>, decoder: &mut Decoder<'_>) {
             decoder.note(Diagnostic::new(Code::KeyUnknown, fields.key(key), message));
         }
     }
+    looped(fields, decoder);
     confined(fields, decoder);
     decided(fields, decoder);
     replaceable(step, fields, decoder);
@@ -213,6 +230,18 @@ fn replaceable(step: &Step, fields: &Fields<'_, '_>, decoder: &mut Decoder<'_>) 
             let mistake = Diagnostic::new(Code::KeyUnknown, fields.key("alternatives"), message);
             decoder.note(mistake.help("leave them out: there is no other way to do it"));
         }
+    }
+}
+
+/// Notes loops of nothing.
+fn looped(fields: &Fields<'_, '_>, decoder: &mut Decoder<'_>) {
+    let phases = ["inspect", "test"];
+    if fields.has("loops") && !phases.iter().any(|key| fields.has(key)) {
+        let message = "`loops` are those of `inspect` and `test`, and this step has neither";
+        let mistake = Diagnostic::new(Code::KeyMissing, fields.key("loops"), message);
+        let help = "write the checks that send the work back below `inspect` or `test`; \
+                    what `verify` finds is repeated by `retry`";
+        decoder.note(mistake.help(help));
     }
 }
 

@@ -1,7 +1,9 @@
 use std::time::Duration;
 
 use crate::expr::Template;
-use crate::model::{Check, ClassRule, EnvVar, Expect, JsonExpect, Limits, Probe, Script};
+use crate::model::{
+    Check, CheckPhase, ClassRule, EnvVar, Expect, JsonExpect, Limits, Probe, Script,
+};
 use crate::name::EnvName;
 use crate::source::Spanned;
 use crate::spec::ast;
@@ -10,11 +12,25 @@ use crate::spec::decode::{Entries, Glob, ReadPath, Size};
 /// The longest a check may take if it does not say.
 const TIMEOUT: Duration = Duration::from_mins(1);
 
-pub(super) fn checks(checks: &[ast::Check]) -> Vec<Check> {
-    checks.iter().map(check).collect()
+/// The checks of all phases, in the order in which they are asked.
+pub(super) fn checks(
+    inspect: &[ast::Check],
+    test: &[ast::Check],
+    verify: &[ast::Check],
+) -> Vec<Check> {
+    let phases = [
+        (CheckPhase::Inspect, inspect),
+        (CheckPhase::Test, test),
+        (CheckPhase::Verify, verify),
+    ];
+    let all = phases.into_iter().flat_map(|(phase, own)| {
+        let own = own.iter();
+        own.map(move |written| check(written, phase))
+    });
+    all.collect()
 }
 
-fn check(check: &ast::Check) -> Check {
+fn check(check: &ast::Check, phase: CheckPhase) -> Check {
     let probe = match (&check.run, &check.exec) {
         (Some(text), _) => Some(Probe::Run(script(&text.value, check.shell.as_deref()))),
         (None, Some(argv)) => Some(Probe::Exec(argv.value.clone())),
@@ -22,6 +38,7 @@ fn check(check: &ast::Check) -> Check {
     };
     Check {
         name: check.name.value.clone(),
+        phase,
         probe,
         expect: check.expect.as_deref().map(expect).unwrap_or_default(),
         env: env(&check.env),

@@ -116,7 +116,7 @@ impl Lowering<'_> {
             timeout: plan.timeout.as_ref().map(|period| period.value.0),
             steps: self.steps(plan, file)?,
             main: plan.steps().len(),
-            verify: checks(&plan.verify),
+            verify: checks(&plan.inspect, &plan.test, &plan.verify),
             outputs: outputs(plan),
             gates: gate::of_plan(self.loaded, file, &plan.gates)?,
             escalations: gate::escalations(self.loaded, file, &plan.escalation),

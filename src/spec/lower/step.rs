@@ -6,8 +6,8 @@ use super::gate::{self, needs};
 use super::matrix::combinations;
 use super::plan::{Lowering, NotLowered};
 use crate::model::{
-    Allow, Alternative, Approve, Cache, Fan, Http, Output, Retry, Schema, Step, StepIx, Uses, Wait,
-    Work,
+    Allow, Alternative, Approve, Cache, Fan, Http, Loops, Output, Retry, Schema, Step, StepIx,
+    Uses, Wait, Work,
 };
 use crate::name::Name;
 use crate::spec::ast;
@@ -44,7 +44,8 @@ pub(super) fn step(
         queue_timeout: step.queue_timeout.as_ref().map(|period| period.value.0),
         retry: retry(step.retry.as_deref(), &lowering.defaults.retry),
         idempotent: step.idempotent,
-        verify: checks(&step.verify),
+        verify: checks(&step.inspect, &step.test, &step.verify),
+        loops: loops(step.loops.as_ref()),
         outputs: outputs(step),
         external: external(step),
         artifacts: globs(&step.artifacts),
@@ -192,6 +193,15 @@ pub(super) fn retry(said: Option<&ast::Retry>, defaults: &Retry) -> Retry {
             .as_ref()
             .map_or(defaults.jitter, |jitter| jitter.value),
         on: said.on.clone().unwrap_or_else(|| defaults.on.clone()),
+    }
+}
+
+/// How often the work may be sent back.
+fn loops(said: Option<&ast::Loops>) -> Loops {
+    let usual = Loops::default();
+    Loops {
+        max: said.and_then(|said| said.max).unwrap_or(usual.max),
+        on_exhausted: said.map_or(usual.on_exhausted, |said| said.on_exhausted),
     }
 }
 

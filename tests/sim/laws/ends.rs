@@ -80,7 +80,7 @@ pub fn told(look: &Look<'_>) -> Result<(), String> {
     let works = engine.units.iter().filter(|unit| !unit.told);
     let works = works.filter_map(|unit| match &unit.job {
         Job::Work { attempt, .. } => Some(Some(attempt)),
-        Job::Check { attempt } => Some(attempt.as_ref()),
+        Job::Check { attempt, .. } => Some(attempt.as_ref()),
         _ => None,
     });
     let asked = waiting().filter_map(|effect| match effect {

@@ -2,6 +2,7 @@
 
 mod ends;
 mod gates;
+mod phases;
 mod places;
 mod proof;
 mod record;
@@ -68,6 +69,11 @@ pub const LAWS: &[Law] = &[
         name: "attempts",
         says: "Attempts are numbered from 1 without gaps, one at a time, and never more than `retry` grants.",
         holds: places::attempts,
+    },
+    Law {
+        name: "phases",
+        says: "A phase of checks is asked once all before it hold or people let them be ignored, sends the work back no more often than `loops` grants, and what was ignored is never verified.",
+        holds: phases::phases,
     },
     Law {
         name: "backoff",

@@ -89,7 +89,8 @@ pub fn attempts(look: &Look<'_>) -> Result<(), String> {
             })?;
             let step = step_of(look.plan(), &attempt.place);
             let repeats = if step.idempotent { book.interrupted } else { 0 };
-            let most = book.base + 1 + step.retry.max + repeats + book.sent_back;
+            let loops = book.loops.0 + book.loops.1;
+            let most = book.base + 1 + step.retry.max + repeats + book.sent_back + loops;
             let granted = attempt.attempt == book.base + 1 || book.due.is_some();
             ensure(attempt.attempt <= most && granted, || {
                 format!("{attempt} was not granted")
@@ -119,10 +120,21 @@ pub fn backoff(look: &Look<'_>) -> Result<(), String> {
                 format!("{attempt} begins at {}, due {due:?}", event.at)
             })
         }
-        Fact::RetryScheduled { attempt, due, why } => {
+        Fact::RetryScheduled {
+            attempt,
+            due,
+            looped: Some(_),
+            ..
+        } => ensure(*due == event.at, || {
+            format!("{attempt} is sent back, and due only {due}")
+        }),
+        Fact::RetryScheduled {
+            attempt, due, why, ..
+        } => {
             let step = step_of(look.plan(), &attempt.place);
-            let base = look.decided().book(&attempt.place).base;
-            let delay = step.retry.delay(attempt.attempt - 1 - base, 0);
+            let book = look.decided().book(&attempt.place);
+            let before = book.base + book.loops.0 + book.loops.1;
+            let delay = step.retry.delay(attempt.attempt - 1 - before, 0);
             let interrupted = why.starts_with("interrupted") && step.idempotent;
             let sent_back = why.starts_with("gate");
             let plain = step.retry.jitter == 0.0 && !interrupted && !sent_back;
@@ -191,7 +203,9 @@ pub fn standing(look: &Look<'_>) -> Result<(), String> {
     let cut_short = known.ending() || known.stopping;
     let right = match (state, standing) {
         (StepState::Succeeded, Standing::Verified) => checked || nested,
-        (StepState::Succeeded, Standing::Reported) => step.verify.is_empty() || cut_short,
+        (StepState::Succeeded, Standing::Reported) => {
+            step.verify.is_empty() || cut_short || book.is_ignored()
+        }
         (StepState::Failed, Standing::Refuted) => refuted > 0,
         (StepState::Failed, Standing::Unchecked) => passed + refuted == 0,
         (StepState::Failed | StepState::Cancelled, Standing::Reported)

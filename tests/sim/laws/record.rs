@@ -200,7 +200,7 @@ pub fn asked_once(look: &Look<'_>) -> Result<(), String> {
             &|job| matches!(job, Job::Work { attempt: a, .. } if a.place == attempt.place),
         ),
         Effect::Check { attempt, .. } => {
-            under_way(&|job| matches!(job, Job::Check { attempt: a } if a == attempt))
+            under_way(&|job| matches!(job, Job::Check { attempt: a, .. } if a == attempt))
         }
         Effect::Lookup { place, .. } => {
             under_way(&|job| matches!(job, Job::Look { place: p } if p == place))

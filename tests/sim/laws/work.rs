@@ -84,6 +84,7 @@ pub fn under_lock(look: &Look<'_>) -> Result<(), String> {
                     Job::Work { attempt, .. }
                     | Job::Check {
                         attempt: Some(attempt),
+                        ..
                     } => attempt.place == *place && unit.begun && !unit.stop,
                     _ => false,
                 })

@@ -116,6 +116,9 @@ steps:
     classify:
       - {exit_code: 33, output: flaky, class: environmental}
       - {signal: 34, class: environmental}
+    inspect: [{name: lint, run: lint script}]
+    test: [{name: unit, run: unit script}]
+    loops: {max: 59, on_exhausted: ask}
     verify:
       - name: probed
         run: probe script
@@ -176,6 +179,8 @@ steps:
       escalate_to: [gil]
 finally:
   - {id: last, run: last script, env: {K: "{{ secrets.BY_KEYRING }}"}}
+inspect: [{name: looked_at, run: look at all}]
+test: [{name: tried, run: try all}]
 verify:
   - {name: whole, run: whole script}
 outputs:

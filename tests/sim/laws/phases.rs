@@ -1,0 +1,88 @@
+//! Laws of the phases of checks, and of the loops back to the work.
+
+use wf::machine::{Fact, Standing, StepState};
+use wf::model::{CheckPhase, Exhausted, Step};
+use wf::name::Name;
+
+use super::super::ledger::{Book, step_of};
+use super::super::look::{Look, Seen};
+use super::ensure;
+
+pub fn phases(look: &Look<'_>) -> Result<(), String> {
+    let Seen::Event(event) = look.seen else {
+        return Ok(());
+    };
+    let known = look.decided();
+    match &event.fact {
+        Fact::CriterionJudged {
+            attempt: Some(attempt),
+            verdict,
+        } => {
+            let book = known.book(&attempt.place);
+            let step = step_of(look.plan(), &attempt.place);
+            let early = unsettled(step, &book, verdict.phase);
+            ensure(early.is_none(), || {
+                format!("`{}` of {attempt} is asked before {early:?}", verdict.name)
+            })
+        }
+        Fact::RetryScheduled {
+            attempt,
+            looped: Some(looped),
+            ..
+        } => {
+            let book = known.book(&attempt.place);
+            let step = step_of(look.plan(), &attempt.place);
+            let used = match looped.phase {
+                CheckPhase::Inspect => book.loops.0,
+                CheckPhase::Test => book.loops.1,
+                CheckPhase::Verify => u32::MAX,
+            };
+            let granted = used < step.loops.max && looped.number == used + 1;
+            let found = book.history.last().is_some_and(|last| {
+                let failed = last.verdicts.iter().filter(|(_, passed)| !passed);
+                failed
+                    .clone()
+                    .any(|(name, _)| phase_of(step, name) == Some(looped.phase))
+            });
+            ensure(granted && found && looped.of == step.loops.max, || {
+                format!("{attempt} is sent back by {looped} after {used}")
+            })
+        }
+        Fact::ApprovalAsked(ask) => {
+            let step = ask.place.as_ref().map(|place| step_of(look.plan(), place));
+            let may = step.is_some_and(|step| step.loops.on_exhausted == Exhausted::Ask);
+            ensure(ask.phase.is_none() || may, || {
+                format!("question {} is about a phase that fails", ask.number)
+            })
+        }
+        Fact::StepEnded {
+            place,
+            state: StepState::Succeeded,
+            standing: Standing::Verified,
+            ..
+        } => ensure(!known.book(place).is_ignored(), || {
+            format!("{place} is verified, and something was ignored")
+        }),
+        _ => Ok(()),
+    }
+}
+
+fn phase_of(step: &Step, name: &Name) -> Option<CheckPhase> {
+    let check = step.verify.iter().find(|check| check.name == *name);
+    check.map(|check| check.phase)
+}
+
+/// A criterion of an earlier phase that neither holds nor was ignored.
+fn unsettled(step: &Step, book: &Book, phase: CheckPhase) -> Option<Name> {
+    let last = book.history.last();
+    let held = |name: &Name| {
+        last.is_some_and(|last| {
+            let passed = last.verdicts.contains(&(name.clone(), true));
+            passed || last.ignored.contains(name)
+        })
+    };
+    let mut before = step.verify.iter().filter(|check| check.phase < phase);
+    before
+        .find(|check| !held(&check.name))
+        .map(|check| check.name.clone())
+}

@@ -2,7 +2,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use super::exact::{json, period, weight, words};
-use super::{Kind, Sense, Sheet, check, gate, step};
+use super::{Kind, Sense, Sheet, budget, check, gate, step};
 use crate::model::taint::{Mixed, StepTaint, Taints};
 use crate::model::{
     EnvVar, Gate, OnFailure, Param, Parts, Plan, PlanOutput, Policy, Secret, SecretSource, Step,
@@ -75,6 +75,7 @@ fn one(plan: &Plan, used: &mut Used, sheet: &mut Sheet) {
         secrets,
         policy: shared,
         timeout,
+        budget: whole,
         steps,
         main,
         verify,
@@ -95,6 +96,9 @@ fn one(plan: &Plan, used: &mut Used, sheet: &mut Sheet) {
     }
     policy(shared, sheet);
     bound(sheet, "timeout", *timeout);
+    if let Some(whole) = whole {
+        budget::budget(whole, sheet);
+    }
     for own in verify {
         check::check(own, sheet);
     }

@@ -3,6 +3,7 @@
 //! One file for each thing. Each mapping is declared once, by `record!`.
 
 mod approve;
+mod budget;
 mod cache;
 mod check;
 mod classify;
@@ -27,6 +28,7 @@ mod step;
 mod wait;
 
 pub use approve::Approve;
+pub use budget::Budget;
 pub use cache::Cache;
 pub use check::Check;
 pub use classify::{Blame, ClassRule};

@@ -9,6 +9,7 @@ mod attest;
 mod audit;
 mod auditor;
 mod bad_input;
+mod budgets;
 mod cheaters;
 mod cli;
 mod clock;

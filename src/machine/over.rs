@@ -57,6 +57,9 @@ impl Machine {
         if state.timed_out {
             return (Outcome::Failed, self.ending_why());
         }
+        if let Some(why) = self.spent_why() {
+            return (Outcome::Failed, why);
+        }
         if let Some(step) = state.failed {
             return (
                 Outcome::Failed,

@@ -3,7 +3,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 
 use super::tries::Tries;
-use super::{Artifact, Ask, Attempt, Item, Outcome, Phase, Place, Standing, StepState, Tally};
+use super::{
+    Artifact, Ask, Attempt, Item, Ledger, Outcome, Phase, Place, Standing, StepState, Tally,
+};
 use crate::digest::Digest;
 use crate::model::{Class, Fan, Object, Plan, StepIx};
 use crate::name::RunId;
@@ -88,6 +90,9 @@ pub struct State {
     pub(super) blocked: Option<String>,
     /// The outputs of the run, if gates rewrote them.
     pub(super) published: Option<Object>,
+    /// What it has used up, and of what budget.
+    #[serde(default)]
+    pub(super) ledger: Ledger,
     pub(super) tally: Tally,
     pub(super) outcome: Option<Outcome>,
 }
@@ -246,6 +251,7 @@ impl State {
             gate_tries: 0,
             blocked: None,
             published: None,
+            ledger: Ledger::default(),
             tally: Tally::default(),
             outcome: None,
         }
@@ -289,7 +295,7 @@ impl State {
 
     /// Whether the run was told to end or took too long: nothing but `finally` steps begins.
     pub(super) fn ending(&self) -> bool {
-        self.cancelled.is_some() || self.timed_out
+        self.cancelled.is_some() || self.timed_out || self.ledger.overtime
     }
 
     /// Whether gates kept the run from beginning, or it was told to end before they let it.

@@ -116,6 +116,10 @@ pub(super) fn event(
         | Fact::RunStopping { .. }
         | Fact::CancelRequested { .. }
         | Fact::RunTimedOut
+        | Fact::BudgetSet(_)
+        | Fact::BudgetNoticed { .. }
+        | Fact::BudgetExtended { .. }
+        | Fact::BudgetSpent { .. }
         | Fact::PhaseEntered { .. } => Ok(()),
     }
 }

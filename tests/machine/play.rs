@@ -216,6 +216,7 @@ impl Play {
             standing: None,
             class: None,
             seen: Vec::new(),
+            usage: wf::machine::Usage::default(),
         })
     }
 

@@ -16,7 +16,7 @@ use wf::source::Span;
 use wf::time::Moment;
 
 use super::dice::Dice;
-use super::gates;
+use super::{budget, gates};
 
 /// The named locks that the runs of a world share.
 const LOCKS: [&str; 2] = ["left", "right"];
@@ -68,6 +68,7 @@ pub fn draw(dice: &mut Dice, most: usize, from: i64) -> Drawn {
     let outputs = plan_outputs(&steps, dice);
     let id = PlanId::parse("p").expect("a name");
     let limited = !steady && dice.one_in(4);
+    let bounded = !steady && dice.one_in(3);
     let parts = Parts {
         verify: if dice.one_in(3) {
             checks(dice)
@@ -76,6 +77,7 @@ pub fn draw(dice: &mut Dice, most: usize, from: i64) -> Drawn {
         },
         outputs,
         timeout: limited.then(|| seconds(dice, 20)),
+        budget: bounded.then(|| budget::of_plan(dice, main + last)),
         gates: if dice.one_in(6) {
             gates::of_plan(dice, steady)
         } else {

@@ -136,6 +136,7 @@ pub(super) fn record() -> Record {
         gaps: super::Trajectory::all(&checks),
         shaken: Vec::new(),
         held: super::Held::default(),
+        ledger: None,
         checks,
         artifacts: vec![ArtifactRow {
             step: name("fetch"),

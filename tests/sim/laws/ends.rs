@@ -49,7 +49,8 @@ pub fn stopping(look: &Look<'_>) -> Result<(), String> {
     } = &event.fact
     {
         let cancels = look.plan().parts().policy.on_failure == OnFailure::Cancel;
-        let may = look.decided().ending() || cancels && look.decided().stopping;
+        let may = look.decided().ending() || look.decided().budget.spent;
+        let may = may || cancels && look.decided().stopping;
         return ensure(may, || format!("{place} is cancelled, and nobody asked"));
     }
     let Some(place) = begins(&event.fact) else {
@@ -207,7 +208,7 @@ pub fn outcome(look: &Look<'_>) -> Result<(), String> {
         format!("{failed:?} is named, {:?} failed", known.failed)
     })?;
     let bad = known.failed.is_some() || known.timed_out || known.judged == Some(false);
-    let bad = bad || known.blocked;
+    let bad = bad || known.blocked || known.budget.spent;
     let right = match outcome {
         Outcome::Cancelled => known.cancelled.is_some(),
         _ if known.cancelled.is_some() => false,

@@ -23,6 +23,7 @@ secrets:
   BY_KEYRING: KEYRING
 policy: {max_parallel: 17, on_failure: cancel, grace: 18s}
 timeout: 19m
+budget: {max_attempts: 201, max_rounds: 202, max_wall_time_seconds: 203, max_tokens: 204, max_cost_usd: 2.05, reserve: 0.206, progress: true}
 gates:
   - id: ranges
     title: A title of a gate

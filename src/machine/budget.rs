@@ -74,10 +74,10 @@ impl Machine {
     /// from beginning.
     fn exhausted(&self, keeping: bool) -> Option<Spent> {
         let budget = self.state.ledger.budget.as_ref()?;
-        let what = Resource::ALL
+        let mut what = Resource::ALL
             .into_iter()
             .filter(|what| *what != Resource::Rounds);
-        what.filter_map(|what| {
+        what.find_map(|what| {
             let limit = self.state.ledger.limit(what)?;
             let kept = match what {
                 _ if !keeping => 0,
@@ -88,7 +88,6 @@ impl Machine {
             let spent = Spent { what, used, limit };
             (used >= limit - kept.min(limit)).then_some(spent)
         })
-        .next()
     }
 
     /// How many attempts are kept: at least one for each `finally` step, and none where there are
@@ -164,18 +163,7 @@ impl Machine {
     /// Why nothing new begins, once the budget is spent.
     pub(super) fn spent_why(&self) -> Option<String> {
         let spent = self.state.ledger.spent?;
-        Some(format!("{SPENT}: {}{}", spent, self.kept_why(spent)))
-    }
-
-    /// What is left of a limit, and for what.
-    fn kept_why(&self, spent: Spent) -> String {
-        if spent.used >= spent.limit {
-            return String::new();
-        }
-        match spent.what {
-            Resource::Attempts => ", and the rest is kept for `finally` steps".into(),
-            _ => ", and the rest is kept for checks and `finally` steps".into(),
-        }
+        Some(format!("{SPENT}: {spent}{}", kept_why(spent)))
     }
 
     /// Why a place does not begin, by the budget.
@@ -286,6 +274,15 @@ impl Machine {
             self.emit(Fact::BudgetSpent { spent, at_once });
             self.sweep();
         }
+    }
+}
+
+/// What is left of a limit, and for what.
+fn kept_why(spent: Spent) -> &'static str {
+    match spent.what {
+        _ if spent.used >= spent.limit => "",
+        Resource::Attempts => ", and the rest is kept for `finally` steps",
+        _ => ", and the rest is kept for checks and `finally` steps",
     }
 }
 

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use wf::expr::Expr;
 use wf::machine::{
     Artifact, Attempt, Cached, Effect, Ended, Exit, Fact, Happening, Input, Machine, Ruling, Stale,
-    Turn,
+    Turn, Usage,
 };
 use wf::model::{Object, OnFailure, Plan, Policy, Step, StepIx};
 use wf::source::Span;
@@ -22,6 +22,7 @@ pub struct Play {
     pub now: i64,
     pub exits: BTreeMap<&'static str, Vec<Exit>>,
     pub outputs: BTreeMap<&'static str, Value>,
+    pub usage: BTreeMap<&'static str, Usage>,
     pub refute: Vec<&'static str>,
     pub cached: Option<Object>,
     pub cancel_at: Option<&'static str>,
@@ -72,6 +73,7 @@ impl Play {
             now: 0,
             exits: BTreeMap::new(),
             outputs: BTreeMap::new(),
+            usage: BTreeMap::new(),
             refute: Vec::new(),
             cached: None,
             cancel_at: None,
@@ -208,6 +210,7 @@ impl Play {
             .and_then(Value::as_object)
             .cloned()
             .unwrap_or_default();
+        let usage = self.usage.get(step).copied().unwrap_or_default();
         Happening::Ended(Ended {
             exit: planned.unwrap_or(Exit::Code { code: 0 }),
             attempt,
@@ -216,7 +219,7 @@ impl Play {
             standing: None,
             class: None,
             seen: Vec::new(),
-            usage: wf::machine::Usage::default(),
+            usage,
         })
     }
 
@@ -255,6 +258,13 @@ impl Play {
                 Fact::RetryScheduled { attempt, due, .. } => {
                     format!("{attempt} at {}", due.millis())
                 }
+                Fact::BudgetNoticed { spent, percent } => format!("{percent} %: {spent}"),
+                Fact::BudgetExtended { limit } => format!("extended to {limit}"),
+                Fact::BudgetSpent {
+                    spent,
+                    at_once: false,
+                } => format!("spent: {spent}"),
+                Fact::BudgetSpent { spent, .. } => format!("spent: {spent}, at once"),
                 Fact::RunEnded {
                     outcome,
                     why,

@@ -30,7 +30,7 @@
 //! |---|---|---|
 //! | words | [`digest`] [`source`] [`diag`] [`name`] [`time`] [`crash`] | know nothing else |
 //! | language | [`expr`] [`model`] [`spec`] [`graph`] [`check`] [`config`] | be pure: text in, model and diagnostics out |
-//! | decisions | [`gate`] [`machine`] [`verify`] [`mask`] [`seal`] [`approval`] | be pure: no clock, no I/O, no async |
+//! | decisions | [`gate`] [`ggs`] [`machine`] [`verify`] [`mask`] [`seal`] [`approval`] | be pure: no clock, no I/O, no async |
 //! | between | [`bus`] | pass on what happened, in memory |
 //! | hands | [`store`] [`exec`] [`repeat`] [`audit`] | touch the disk, processes and the network |
 //! | engine | [`engine`] | wait |
@@ -66,6 +66,7 @@ pub mod engine;
 pub mod exec;
 pub mod expr;
 pub mod gate;
+pub mod ggs;
 pub mod graph;
 pub mod machine;
 pub mod mask;

@@ -18,6 +18,7 @@ const LAYERS: &[(&str, &str)] = &[
     ("check", "source diag name time model expr graph spec"),
     ("config", "source diag name time model spec seal approval"),
     ("gate", "name digest time model"),
+    ("ggs", "model"),
     ("machine", "name digest time model expr gate"),
     ("verify", "name digest time model expr machine"),
     ("mask", ""),

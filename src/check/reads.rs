@@ -72,7 +72,7 @@ pub(super) fn of<'a>(plan: &'a Plan, steps: &[&'a Step]) -> Vec<Read<'a>> {
     reads.templates(Site::PlanEnv, plan.env.iter().map(|(_, value)| value));
     for (at, step) in steps.iter().enumerate() {
         reads.step = Some(at);
-        reads.step(step);
+        step.all_ways().for_each(|way| reads.step(way));
     }
     reads.step = None;
     for check in &plan.verify {

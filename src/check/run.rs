@@ -1,3 +1,5 @@
+use std::collections::BTreeSet;
+
 use super::{Notes, Scene, gate_file, rules, taint};
 use crate::diag::Diagnostic;
 use crate::spec::Loaded;
@@ -29,5 +31,9 @@ fn one(loaded: &Loaded, file: usize) -> Vec<Diagnostic> {
     if let Some(gate) = loaded.gates.get(&file) {
         gate_file::check(loaded, file, gate, &mut notes);
     }
-    notes.into_diagnostics()
+    // What several ways of a step share is wrong once.
+    let mut told = BTreeSet::new();
+    let mut mistakes = notes.into_diagnostics();
+    mistakes.retain(|one| told.insert((one.span, one.code, one.message.clone())));
+    mistakes
 }

@@ -57,6 +57,11 @@ impl<'a> Scene<'a> {
         })
     }
 
+    /// All steps, each as it is written and as it is done in its alternatives.
+    pub(super) fn ways(&self) -> impl Iterator<Item = &'a Step> {
+        self.steps.iter().flat_map(|step| step.all_ways())
+    }
+
     /// The place of a step.
     pub(super) fn find(&self, id: &str) -> Option<usize> {
         self.index.get(id).copied()

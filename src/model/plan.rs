@@ -1,8 +1,8 @@
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::{Budget, Check, EnvVar, Escalation, Gate, Param, Schema, Step, StepIx};
+use super::{Budget, Check, EnvVar, Escalation, Gate, Param, Replan, Schema, Step, StepIx};
 use crate::expr::Template;
 use crate::name::{EnvName, Name, PlanId};
 
@@ -14,7 +14,7 @@ pub struct Plan {
 }
 
 /// What a plan is made of.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Parts {
     /// Its id, unique in the workspace.
     pub id: PlanId,
@@ -44,6 +44,8 @@ pub struct Parts {
     pub gates: Vec<Arc<Gate>>,
     /// What blocks lead to, where a gate does not say it itself.
     pub escalations: Vec<Escalation>,
+    /// How far a run that failed is tried another way; `None`: not at all.
+    pub replan: Option<Replan>,
     /// The prose that belongs to no step.
     pub briefing: String,
 }
@@ -66,6 +68,7 @@ impl Parts {
             outputs: Vec::new(),
             gates: Vec::new(),
             escalations: Vec::new(),
+            replan: None,
             briefing: String::new(),
         }
     }
@@ -183,6 +186,31 @@ impl Plan {
             sorted if sorted == plan.parts.steps.len() => Ok(Arc::new(plan)),
             _ => Err(BadPlan::Cycle(plan.first_unsorted())),
         }
+    }
+
+    /// This plan with some of its steps done in other ways, by their number. Its graph, its
+    /// criteria and its outputs are the same.
+    #[must_use]
+    pub fn in_ways(&self, ways: &BTreeMap<u32, u32>) -> Arc<Self> {
+        let mut parts = self.parts.clone();
+        for (step, way) in ways {
+            let own = parts.steps.get_mut(*step as usize);
+            let Some(own) = own.filter(|_| *way > 0) else {
+                continue;
+            };
+            if let Some(way) = own.way(*way as usize) {
+                let alternatives = own.alternatives.clone();
+                *own = Step {
+                    alternatives,
+                    ..way.clone()
+                };
+            }
+        }
+        Arc::new(Self {
+            parts,
+            index: self.index.clone(),
+            dependents: self.dependents.clone(),
+        })
     }
 
     /// The steps in an order in which every step follows those it depends on, else as written.

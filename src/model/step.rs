@@ -67,6 +67,12 @@ pub struct Step {
     pub classify: Vec<ClassRule>,
     /// Its own gates, which are asked after those of the plan.
     pub gates: Vec<Arc<Gate>>,
+    /// What does the work, if the plan says so: see [`Step::tool`].
+    pub tool: Option<String>,
+    /// What the work is done on, if the plan says so.
+    pub target: Option<String>,
+    /// Other ways to do it, in the order of preference.
+    pub alternatives: Vec<Alternative>,
     /// The prose of its section.
     pub briefing: Option<String>,
 }
@@ -99,9 +105,57 @@ impl Step {
             limits: Limits::default(),
             classify: Vec::new(),
             gates: Vec::new(),
+            tool: None,
+            target: None,
+            alternatives: Vec::new(),
             briefing: None,
         }
     }
+
+    /// How many ways there are to do it: as it is written, and its alternatives.
+    pub fn ways(&self) -> usize {
+        self.alternatives.len() + 1
+    }
+
+    /// The name of a way; `None` for the step as it is written, which is way 0, and for no way.
+    pub fn way_id(&self, way: usize) -> Option<&Name> {
+        let alternative = self.alternatives.get(way.checked_sub(1)?);
+        alternative.map(|alternative| &alternative.id)
+    }
+
+    /// The step as it is done in a way: 0 is as it is written.
+    pub fn way(&self, way: usize) -> Option<&Self> {
+        match way.checked_sub(1) {
+            None => Some(self),
+            Some(at) => self.alternatives.get(at).map(|one| one.step.as_ref()),
+        }
+    }
+
+    /// What does the work in a way. Where the plan does not say it, each executor is a tool of its
+    /// own, named after the step and the alternative: `fetch`, `fetch.from_cache`.
+    pub fn tool(&self, way: usize) -> String {
+        let said = self.way(way).and_then(|step| step.tool.clone());
+        said.unwrap_or_else(|| match self.alternatives.get(way.wrapping_sub(1)) {
+            Some(own) if own.replaces => format!("{}.{}", self.id, own.id),
+            _ => self.tool.clone().unwrap_or_else(|| self.id.to_string()),
+        })
+    }
+
+    /// What the work is done on in a way, if the plan says so.
+    pub fn target(&self, way: usize) -> Option<&str> {
+        self.way(way)?.target.as_deref()
+    }
+}
+
+/// Another declared way to do a step.
+#[derive(Clone, Debug)]
+pub struct Alternative {
+    /// Its id, unique in the step.
+    pub id: Name,
+    /// Whether it does the work with another executor.
+    pub replaces: bool,
+    /// The step as it is done in this way; it has no alternatives.
+    pub step: Arc<Step>,
 }
 
 /// Over what a step is repeated.

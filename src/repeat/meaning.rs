@@ -74,7 +74,7 @@ pub fn definition(plan: &Plan, step: &Step) -> Value {
 /// Everything of a step that bears on its result, without the places where it is written.
 fn meaning(plan: &Plan, step: &Step) -> Value {
     let needs = step.depends_on.iter().map(|ix| plan.step(*ix).id.as_str());
-    json!({
+    let mut said = json!({
         "needs": needs.collect::<Vec<_>>(),
         "when": step.when.as_ref().map(Expr::source),
         "fan": fan(&step.fan),
@@ -89,7 +89,13 @@ fn meaning(plan: &Plan, step: &Step) -> Value {
         "cache": step.cache.as_ref().map(|Cache { inputs, outputs }| {
             json!([inputs, outputs.iter().map(Template::source).collect::<Vec<_>>()])
         }),
-    })
+    });
+    if !step.alternatives.is_empty() {
+        let ways = step.alternatives.iter();
+        let ways = ways.map(|other| json!([other.id, meaning(plan, &other.step)]));
+        said["alternatives"] = ways.collect();
+    }
+    said
 }
 
 fn fan(fan: &Fan) -> Value {

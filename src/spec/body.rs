@@ -33,6 +33,7 @@ pub(super) fn attach(plan: &mut Plan, sections: Vec<Section>, decoder: &mut Deco
             None if step.has_executor => {}
             None => missing(step, &headings, decoder),
         }
+        step.unfold();
     }
 }
 

@@ -250,7 +250,8 @@ fn uses(plan: Option<&Option<Plan>>, gate: Option<&Gate>) -> Vec<Spanned<String>
     let escalations = plan.into_iter().flat_map(|plan| plan.escalation.iter());
     let started = escalations.chain(own);
     let started = started.filter_map(|(_, escalation): &(_, Escalation)| escalation.plan.as_ref());
-    let used = steps.filter_map(|step| step.uses.as_deref());
+    let ways = steps.flat_map(super::ast::Step::all_ways);
+    let used = ways.filter_map(|step| step.uses.as_deref());
     for used in used.chain(started) {
         first.entry(used.value.clone()).or_insert(used.span);
     }

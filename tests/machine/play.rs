@@ -258,13 +258,6 @@ impl Play {
                 Fact::RetryScheduled { attempt, due, .. } => {
                     format!("{attempt} at {}", due.millis())
                 }
-                Fact::BudgetNoticed { spent, percent } => format!("{percent} %: {spent}"),
-                Fact::BudgetExtended { limit } => format!("extended to {limit}"),
-                Fact::BudgetSpent {
-                    spent,
-                    at_once: false,
-                } => format!("spent: {spent}"),
-                Fact::BudgetSpent { spent, .. } => format!("spent: {spent}, at once"),
                 Fact::RunEnded {
                     outcome,
                     why,
@@ -281,12 +274,29 @@ impl Play {
                     }
                     line
                 }
-                _ => continue,
+                other => match of_budget(&other) {
+                    Some(line) => line,
+                    None => continue,
+                },
             };
             self.told.push(line);
         }
         effects
     }
+}
+
+/// What is told of a budget.
+fn of_budget(fact: &Fact) -> Option<String> {
+    Some(match fact {
+        Fact::BudgetNoticed { spent, percent } => format!("{percent} %: {spent}"),
+        Fact::BudgetExtended { limit } => format!("extended to {limit}"),
+        Fact::BudgetSpent {
+            spent,
+            at_once: false,
+        } => format!("spent: {spent}"),
+        Fact::BudgetSpent { spent, .. } => format!("spent: {spent}, at once"),
+        _ => return None,
+    })
 }
 
 pub fn play(lines: &[&str], on_failure: OnFailure, change: impl FnOnce(&mut Vec<Step>)) -> Play {

@@ -13,6 +13,10 @@ pub(super) fn check(scene: &Scene<'_>, notes: &mut Notes) {
     for list in lists.chain([&scene.plan.verify]) {
         distinct("check", list.iter().map(|check: &Check| &check.name), notes);
     }
+    for step in &scene.steps {
+        let ids = step.alternatives.iter().map(|other| &other.id);
+        distinct("alternative", ids, notes);
+    }
 }
 
 fn distinct<'a>(noun: &str, names: impl Iterator<Item = &'a Spanned<Name>>, notes: &mut Notes) {

@@ -3,7 +3,7 @@ use crate::diag::{Code, Diagnostic};
 
 /// An output that a request takes from its answer is declared by its step.
 pub(super) fn check(scene: &Scene<'_>, notes: &mut Notes) {
-    for step in &scene.steps {
+    for step in scene.ways() {
         let Some(http) = &step.http else { continue };
         for (name, _) in http.outputs.iter() {
             let declared = || step.outputs.iter().map(|(output, _)| output.value.as_str());

@@ -6,7 +6,7 @@ use crate::spec::ast::{Check, Step};
 
 /// A key that takes its text as it stands contains no template, which would be taken for text.
 pub(super) fn check(scene: &Scene<'_>, notes: &mut Notes) {
-    for step in &scene.steps {
+    for step in scene.ways() {
         of_step(step, notes);
         step.verify.iter().for_each(|check| of_check(check, notes));
     }

@@ -6,7 +6,7 @@ use crate::spec::part;
 
 /// Text never becomes code: a script contains no template.
 pub(super) fn check(scene: &Scene<'_>, notes: &mut Notes) {
-    for step in &scene.steps {
+    for step in scene.ways() {
         if let Some(script) = &step.run {
             look(script, step_help, scene, notes);
         }

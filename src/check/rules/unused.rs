@@ -62,7 +62,7 @@ fn texts<'a>(scene: &Scene<'a>) -> Vec<&'a str> {
     let mut texts: Vec<&str> = Vec::new();
     let plan_env = scene.plan.env.iter();
     texts.extend(plan_env.map(|(_, value)| value.source()));
-    for step in &scene.steps {
+    for step in scene.ways() {
         texts.extend(step.run.iter().map(|script| script.value.as_str()));
         let argv = step.exec.iter().flat_map(|argv| &argv.value);
         texts.extend(argv.map(|argument| argument.source()));

@@ -11,7 +11,7 @@ use crate::spec::decode::Argument;
 /// A step that uses a plan gives it its parameters: none it does not know, all it requires, and
 /// of the right type where that can be seen.
 pub(super) fn check(scene: &Scene<'_>, notes: &mut Notes) {
-    for step in &scene.steps {
+    for step in scene.ways() {
         let Some((file, plan)) = scene.used(step) else {
             continue;
         };

@@ -74,10 +74,12 @@ impl<'l> Lint<'l> {
                 summary: self.taints.of(model),
             };
             for step in plan.all_steps() {
-                for found in site::of_step(step, plan, source) {
-                    self.judge(&view, Some(step), &found, &mut reached);
+                for way in step.all_ways() {
+                    for found in site::of_step(way, plan, source) {
+                        self.judge(&view, Some(step), &found, &mut reached);
+                    }
+                    self.nested(&view, way, model, &mut reached);
                 }
-                self.nested(&view, step, model, &mut reached);
                 self.gates(&view, &step.gates);
             }
             let mut own = Vec::new();
@@ -120,10 +122,21 @@ impl<'l> Lint<'l> {
         let Some(file) = self.loaded.used(view.file, step) else {
             return;
         };
-        let used = model
-            .find(step.id.value.as_str())
-            .map(|ix| &model.step(ix).work);
-        let Some(Work::Uses(uses)) = used else { return };
+        let Some(own) = model.find(step.id.value.as_str()) else {
+            return;
+        };
+        let own = model.step(own);
+        let path = self
+            .loaded
+            .sources
+            .get(file)
+            .map(crate::source::Source::path);
+        let mut ways = (0..own.ways()).filter_map(|way| own.way(way));
+        let uses = ways.find_map(|way| match &way.work {
+            Work::Uses(uses) if Some(uses.path.as_str()) == path => Some(uses),
+            _ => None,
+        });
+        let Some(uses) = uses else { return };
         let inner = self.file(file, &uses.plan);
         for (name, value) in step.with.iter() {
             let Some(place) = inner.get(name.value.as_str()) else {

@@ -139,10 +139,12 @@ pub(in crate::exec) fn family(plan: &Arc<Plan>) -> Vec<&Arc<Plan>> {
     let mut at = 0;
     while let Some(plan) = all.get(at).copied() {
         for step in plan.steps() {
-            if let Work::Uses(uses) = &step.work
-                && !all.iter().any(|known| Arc::ptr_eq(known, &uses.plan))
-            {
-                all.push(&uses.plan);
+            for way in (0..step.ways()).filter_map(|way| step.way(way)) {
+                if let Work::Uses(uses) = &way.work
+                    && !all.iter().any(|known| Arc::ptr_eq(known, &uses.plan))
+                {
+                    all.push(&uses.plan);
+                }
             }
         }
         at += 1;

@@ -43,7 +43,8 @@ pub fn files(plan: &Arc<Plan>, site: Site<'_>) -> Result<Vec<(String, Digest)>, 
 /// All that a plan executes, as far as it is known before it runs.
 fn commands<'a>(plan: &'a Plan, site: Site<'a>) -> Vec<Said<'a>> {
     let steps = plan.steps().iter();
-    let mut all: Vec<Said<'a>> = steps.filter_map(|step| of_step(plan, step, site)).collect();
+    let ways = steps.flat_map(|step| (0..step.ways()).filter_map(|way| step.way(way)));
+    let mut all: Vec<Said<'a>> = ways.filter_map(|step| of_step(plan, step, site)).collect();
     all.extend(checks(plan).filter_map(|check| of_check(check, site)));
     let gates = plan.steps().iter().flat_map(|step| &step.gates);
     let gates = gates.chain(&plan.parts().gates);

@@ -8,7 +8,8 @@ use crate::expr::Ref;
 pub struct Flow {
     /// The parameters, and how far each is trusted.
     pub params: Vec<(String, Taint)>,
-    /// The steps; each comes after those that it reads from.
+    /// The steps; each comes after those that it reads from. One that can be done in several ways
+    /// is there once for each.
     pub steps: Vec<StepFlow>,
     /// What the plan gives: the name, and what it is made of.
     pub outputs: Vec<(String, Vec<Ref>)>,

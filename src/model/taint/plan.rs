@@ -29,9 +29,14 @@ fn follow(plan: &Plan, known: &mut Taints) -> Arc<Summary> {
     }
     let parts = plan.parts();
     let main: Vec<_> = plan.order();
-    let steps = main.iter().map(|ix| step(plan.step(*ix), plan, known));
+    let mut steps = Vec::with_capacity(main.len());
+    for own in main.iter().map(|ix| plan.step(*ix)) {
+        // Whatever way it is done in, nobody knows which.
+        let ways = (0..own.ways()).filter_map(|way| own.way(way));
+        steps.extend(ways.map(|way| step(way, plan, known)));
+    }
     let flow = Flow {
-        steps: steps.collect(),
+        steps,
         params: (parts.params.iter())
             .map(|param| (param.name.to_string(), param.taint))
             .collect(),

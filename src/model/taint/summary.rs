@@ -40,7 +40,10 @@ impl Summary {
         let all = Mixed::all(summary.params.values());
         for step in &flow.steps {
             let taint = summary.step(step, &all);
-            summary.steps.insert(step.id.clone(), taint);
+            match summary.steps.get_mut(&step.id) {
+                Some(before) => before.or(&taint),
+                None => drop(summary.steps.insert(step.id.clone(), taint)),
+            }
         }
         for (name, reads) in &flow.outputs {
             let value = summary.mixture(None, reads);
@@ -132,6 +135,19 @@ impl StepTaint {
     /// How far an output is trusted.
     pub fn output(&self, name: &str) -> &Mixed {
         self.outputs.get(name).unwrap_or(&self.made)
+    }
+
+    /// What it is if it may be done in another way, too.
+    fn or(&mut self, other: &Self) {
+        let names = self.outputs.keys().chain(other.outputs.keys());
+        let both = names.map(|name| {
+            let both = Mixed::all([self.output(name), other.output(name)]);
+            (name.clone(), both)
+        });
+        self.outputs = both.collect();
+        self.item.mix(&other.item);
+        self.given.mix(&other.given);
+        self.made.mix(&other.made);
     }
 
     /// A program makes what it gives of all that it is given, and every parameter is.

@@ -5,8 +5,8 @@ use super::{Kind, Sense, Sheet};
 use crate::model::{Budget, Money};
 
 /// What a run may use up: a larger budget lets more happen.
-pub(super) fn budget(budget: &Budget, sheet: &mut Sheet) {
-    let Budget {
+pub(super) fn budget(budget: Option<&Budget>, sheet: &mut Sheet) {
+    let Some(Budget {
         max_attempts,
         max_rounds,
         max_wall_time_ms,
@@ -14,7 +14,10 @@ pub(super) fn budget(budget: &Budget, sheet: &mut Sheet) {
         max_cost,
         reserve_ppm,
         progress,
-    } = budget;
+    }) = budget
+    else {
+        return;
+    };
     let mut limit = |key: &str, said: Option<(String, f64)>| {
         if let Some((text, most)) = said {
             let key = format!("budget.{key}");

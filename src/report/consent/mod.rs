@@ -16,6 +16,7 @@ mod exact;
 mod gate;
 mod line;
 mod plan;
+mod replan;
 mod sheet;
 mod step;
 #[cfg(test)]

@@ -82,6 +82,7 @@ fn one(plan: &Plan, used: &mut Used, sheet: &mut Sheet) {
         outputs,
         gates,
         escalations,
+        replan,
         briefing,
     } = plan.parts();
     sheet.put(Kind::About, Sense::Plain, "id", id.as_str());
@@ -96,9 +97,7 @@ fn one(plan: &Plan, used: &mut Used, sheet: &mut Sheet) {
     }
     policy(shared, sheet);
     bound(sheet, "timeout", *timeout);
-    if let Some(whole) = whole {
-        budget::budget(whole, sheet);
-    }
+    budget::budget(whole.as_ref(), sheet);
     for own in verify {
         check::check(own, sheet);
     }
@@ -107,6 +106,7 @@ fn one(plan: &Plan, used: &mut Used, sheet: &mut Sheet) {
     }
     gate::names(gates, sheet);
     gate::escalations(escalations, sheet);
+    super::replan::replan(replan.as_ref(), sheet);
     let trust = used.taints.of(plan);
     for (at, own) in steps.iter().enumerate() {
         let part = if at < *main { "steps" } else { "finally" };
@@ -115,11 +115,18 @@ fn one(plan: &Plan, used: &mut Used, sheet: &mut Sheet) {
         if let Some(value) = trust.steps.get(own.id.as_str()) {
             taint(own, value, sheet);
         }
+        for other in &own.alternatives {
+            sheet.inside(&format!("{part}.{}.alternatives.{}", own.id, other.id));
+            step::way(other, used, sheet);
+        }
     }
-    let asked = gates
-        .iter()
-        .chain(steps.iter().flat_map(|step| &step.gates));
-    for own in asked {
+    asked(plan, used, sheet);
+}
+
+/// The gates of a plan and of its steps that were not shown before.
+fn asked(plan: &Plan, used: &mut Used, sheet: &mut Sheet) {
+    let of_steps = plan.steps().iter().flat_map(|step| &step.gates);
+    for own in plan.parts().gates.iter().chain(of_steps) {
         if used.is_new(own) {
             sheet.inside(&format!("gates.{}", own.id));
             gate::gate(own, sheet);

@@ -2,6 +2,7 @@
 //!
 //! One file for each thing. Each mapping is declared once, by `record!`.
 
+mod alternative;
 mod approve;
 mod budget;
 mod cache;
@@ -27,6 +28,7 @@ mod sound;
 mod step;
 mod wait;
 
+pub use alternative::Alternative;
 pub use approve::Approve;
 pub use budget::Budget;
 pub use cache::Cache;

@@ -1,6 +1,6 @@
 use super::{
-    Allow, Approve, Cache, Check, ClassRule, ForEach, GateRef, Http, Limits, Matrix, Retry, Shell,
-    StepOutput, Wait, sound,
+    Allow, Alternative, Approve, Cache, Check, ClassRule, ForEach, GateRef, Http, Limits, Matrix,
+    Retry, Shell, StepOutput, Wait, alternative::some_word, sound,
 };
 use crate::diag::{Code, Diagnostic};
 use crate::expr::{Expr, Template};
@@ -78,9 +78,17 @@ record! {
         /// What decides the class of a failure before the built-in table does; the first rule
         /// that holds.
         default classify: Vec<ClassRule>,
+        /// What does the work, as the controller and memory know it; without it, each executor of
+        /// the step is a tool of its own.
+        optional tool: Box<Spanned<String>>,
+        /// What the work is done on, as the controller and memory know it: an address, a path, a
+        /// host.
+        optional target: Box<Spanned<String>>,
+        /// Other ways to do it, which the controller chooses from when it has failed.
+        default alternatives: Vec<Alternative>,
     }
     later {
-        "skill", "agent", "tool", "target", "alternatives",
+        "skill", "agent",
     }
     instead {
         "network" => "write `net: true` inside `allow`",
@@ -91,6 +99,8 @@ record! {
         briefing: Option<Box<str>>,
         /// Whether it names an executor, be it a wrong one.
         has_executor: bool,
+        /// The step as it is done in each of its alternatives.
+        ways: Vec<Step>,
     }
     finish agrees;
 }
@@ -135,9 +145,24 @@ impl Step {
             allow: None,
             limits: None,
             classify: Vec::new(),
+            tool: None,
+            target: None,
+            alternatives: Vec::new(),
             briefing: None,
             has_executor: false,
+            ways: Vec::new(),
         }
+    }
+
+    /// Works out its ways, once its script is known.
+    pub(in crate::spec) fn unfold(&mut self) {
+        let ways = self.alternatives.iter();
+        self.ways = ways.map(|alternative| alternative.way(self)).collect();
+    }
+
+    /// The step as it is written, then as it is done in each of its alternatives.
+    pub fn all_ways(&self) -> impl Iterator<Item = &Self> {
+        std::iter::once(self).chain(&self.ways)
     }
 }
 
@@ -175,6 +200,20 @@ fn agrees(step: &mut Step, fields: &Fields<'_, '_>, decoder: &mut Decoder<'_>) {
     }
     confined(fields, decoder);
     decided(fields, decoder);
+    replaceable(step, fields, decoder);
+}
+
+/// Notes what has no other ways, or is never chosen from.
+fn replaceable(step: &Step, fields: &Fields<'_, '_>, decoder: &mut Decoder<'_>) {
+    some_word(step.tool.as_deref(), decoder);
+    some_word(step.target.as_deref(), decoder);
+    for key in ["approve", "wait"] {
+        if fields.has(key) && fields.has("alternatives") {
+            let message = format!("a step with `{key}` has no `alternatives`");
+            let mistake = Diagnostic::new(Code::KeyUnknown, fields.key("alternatives"), message);
+            decoder.note(mistake.help("leave them out: there is no other way to do it"));
+        }
+    }
 }
 
 /// Notes keys that say nothing of a decision.

@@ -31,6 +31,16 @@ impl<K, V> Deref for Entries<K, V> {
     }
 }
 
+impl<K: Clone + PartialEq, V: Clone> Entries<K, V> {
+    /// These, with others in addition or, under the same key, in their place.
+    #[must_use]
+    pub fn overlaid(&self, others: &Self) -> Self {
+        let taken = |key: &K| others.iter().any(|(other, _)| other.value == *key);
+        let own = self.iter().filter(|(key, _)| !taken(&key.value));
+        Self(own.chain(others.iter()).cloned().collect())
+    }
+}
+
 impl Key for String {
     fn read(text: &str, _: Span, _: &mut Decoder<'_>) -> Option<Self> {
         Some(text.to_owned())

@@ -110,6 +110,7 @@ impl Lowering<'_> {
             outputs: outputs(plan),
             gates: gate::of_plan(self.loaded, file, &plan.gates)?,
             escalations: gate::escalations(self.loaded, file, &plan.escalation),
+            replan: None,
             briefing: briefing(plan),
         })
     }

@@ -1,11 +1,13 @@
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use super::check::{checks, env, globs, limits, paths, rules, script};
 use super::gate::{self, needs};
 use super::matrix::combinations;
 use super::plan::{Lowering, NotLowered};
 use crate::model::{
-    Allow, Approve, Cache, Fan, Http, Output, Retry, Schema, Step, StepIx, Uses, Wait, Work,
+    Allow, Alternative, Approve, Cache, Fan, Http, Output, Retry, Schema, Step, StepIx, Uses, Wait,
+    Work,
 };
 use crate::name::Name;
 use crate::spec::ast;
@@ -60,8 +62,28 @@ pub(super) fn step(
         limits: limits(step.limits.as_deref()),
         classify: rules(&step.classify),
         gates: gate::own(lowering.loaded, among.file, &step.gates)?,
+        tool: step.tool.as_deref().map(|tool| tool.value.clone()),
+        target: step.target.as_deref().map(|target| target.value.clone()),
+        alternatives: alternatives(step, among, lowering)?,
         briefing: step.briefing.as_ref().map(ToString::to_string),
     })
+}
+
+/// The other ways to do a step.
+fn alternatives(
+    written: &ast::Step,
+    among: &Siblings<'_>,
+    lowering: &mut Lowering<'_>,
+) -> Result<Vec<Alternative>, NotLowered> {
+    let ways = written.alternatives.iter().zip(&written.ways);
+    ways.map(|(said, way)| {
+        Ok(Alternative {
+            id: said.id.value.clone(),
+            replaces: said.has_executor(),
+            step: Arc::new(step(way, among, lowering)?),
+        })
+    })
+    .collect()
 }
 
 fn allow(said: &ast::Allow) -> Allow {

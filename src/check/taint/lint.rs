@@ -8,7 +8,7 @@ use crate::diag::{Code, Diagnostic};
 use crate::expr::{Ref, Template};
 use crate::model::taint::{Mixed, Summary, Taint, Taints};
 use crate::model::{OnFailure, Plan, Policy, Retry, Schema, Work};
-use crate::source::Span;
+use crate::source::{Source, Span};
 use crate::spec::ast::{self, CheckWord, Gate, GateRef, ProviderWord, Step};
 use crate::spec::{Defaults, Loaded, lower};
 
@@ -126,11 +126,7 @@ impl<'l> Lint<'l> {
             return;
         };
         let own = model.step(own);
-        let path = self
-            .loaded
-            .sources
-            .get(file)
-            .map(crate::source::Source::path);
+        let path = self.loaded.sources.get(file).map(Source::path);
         let mut ways = (0..own.ways()).filter_map(|way| own.way(way));
         let uses = ways.find_map(|way| match &way.work {
             Work::Uses(uses) if Some(uses.path.as_str()) == path => Some(uses),

@@ -3,8 +3,7 @@ use super::plan::{Used, about, bound, env, limits};
 use super::{Kind, Sense, Sheet, check, gate, work};
 use crate::expr::{Ref, SpannedRef};
 use crate::model::{
-    Allow, Alternative, Cache, Class, ClassRule, Fan, OnError, Output, Plan, Retry, Step, StepIx,
-    Work,
+    Allow, Alternative, Cache, Class, ClassRule, Fan, OnError, Output, Plan, Retry, Step, Work,
 };
 use crate::name::Name;
 
@@ -40,18 +39,20 @@ pub(super) fn step(step: &Step, plan: &Plan, used: &mut Used, sheet: &mut Sheet)
         briefing,
     } = step;
     about(sheet, title.as_deref(), briefing.as_deref());
-    needs(depends_on, plan, sheet);
+    for ix in depends_on {
+        let id = plan.step(*ix).id.as_str();
+        sheet.each(Kind::Graph, Sense::Guard, "depends_on", &[id.to_owned()]);
+    }
     if let Some(when) = when {
         sheet.put(Kind::Graph, Sense::Plain, "when", when.source());
     }
     fan(over, *max_parallel, sheet);
     gate::names(gates, sheet);
-    means(tool.as_deref(), target.as_deref(), sheet);
+    said("tool", tool.as_deref(), sheet);
+    said("target", target.as_deref(), sheet);
     work::work(does, used, sheet);
     env(variables, sheet);
-    if let Some(cwd) = cwd {
-        sheet.put(Kind::Work, Sense::Plain, "cwd", cwd);
-    }
+    said("cwd", cwd.as_deref(), sheet);
     secrets(step, sheet);
     if matches!(does, Work::Run(_) | Work::Exec(_)) {
         sandbox(allow.as_ref(), most, sheet);
@@ -69,38 +70,27 @@ pub(super) fn step(step: &Step, plan: &Plan, used: &mut Used, sheet: &mut Sheet)
     classify(rules, sheet, "");
 }
 
-/// The steps that it waits for.
-fn needs(steps: &[StepIx], plan: &Plan, sheet: &mut Sheet) {
-    for ix in steps {
-        let id = plan.step(*ix).id.as_str();
-        sheet.each(Kind::Graph, Sense::Guard, "depends_on", &[id.to_owned()]);
-    }
-}
-
-/// What the work uses, and what it works on.
-fn means(tool: Option<&str>, target: Option<&str>, sheet: &mut Sheet) {
-    for (key, word) in [("tool", tool), ("target", target)] {
-        if let Some(word) = word {
-            sheet.put(Kind::Work, Sense::Plain, key, word);
-        }
-    }
-}
-
 /// What is done instead, in one of a step's alternatives.
 pub(super) fn way(other: &Alternative, used: &mut Used, sheet: &mut Sheet) {
     let step = &other.step;
-    means(step.tool.as_deref(), step.target.as_deref(), sheet);
+    said("tool", step.tool.as_deref(), sheet);
+    said("target", step.target.as_deref(), sheet);
     work::work(&step.work, used, sheet);
     env(&step.env, sheet);
-    if let Some(cwd) = &step.cwd {
-        sheet.put(Kind::Work, Sense::Plain, "cwd", cwd);
-    }
+    said("cwd", step.cwd.as_deref(), sheet);
     secrets(step, sheet);
     if matches!(step.work, Work::Run(_) | Work::Exec(_)) {
         sandbox(step.allow.as_ref(), &step.limits, sheet);
     }
     bound(sheet, "timeout", step.timeout);
     retry(&step.retry, sheet);
+}
+
+/// A word of what is done, where there is one.
+fn said(key: &str, word: Option<&str>, sheet: &mut Sheet) {
+    if let Some(word) = word {
+        sheet.put(Kind::Work, Sense::Plain, key, word);
+    }
 }
 
 fn fan(fan: &Fan, max_parallel: Option<u32>, sheet: &mut Sheet) {

@@ -113,12 +113,6 @@ impl Alternative {
 
     /// The step as it is done in this way.
     pub(super) fn way(&self, step: &Step) -> Step {
-        fn take<T: Clone>(to: &mut Option<Box<T>>, from: Option<&T>) {
-            if let Some(from) = from {
-                *to = Some(Box::new(from.clone()));
-            }
-        }
-
         let mut way = step.clone();
         way.alternatives = Vec::new();
         if self.has_executor() {
@@ -140,5 +134,12 @@ impl Alternative {
         take(&mut way.limits, self.limits.as_ref());
         way.env = step.env.overlaid(&self.env);
         way
+    }
+}
+
+/// Puts what is said in the place of what was.
+fn take<T: Clone>(to: &mut Option<Box<T>>, from: Option<&T>) {
+    if let Some(from) = from {
+        *to = Some(Box::new(from.clone()));
     }
 }

@@ -222,3 +222,117 @@ impl std::fmt::Display for Spent {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{Ledger, Spent, Usage};
+    use crate::machine::{Attempt, Exit, Fact, Phase, Place};
+    use crate::model::{Budget, Money, Object, Resource};
+    use crate::name::{Name, PlanId};
+    use crate::time::Moment;
+    use proptest::prelude::*;
+
+    fn attempt(number: u32) -> Attempt {
+        let place = Place::of(&Name::parse("a").unwrap());
+        Attempt {
+            place,
+            attempt: number,
+        }
+    }
+
+    fn ended(usage: Usage) -> Fact {
+        Fact::AttemptEnded {
+            attempt: attempt(1),
+            how: Exit::Code { code: 1 },
+            class: None,
+            outputs: Object::new(),
+            artifacts: Vec::new(),
+            standing: None,
+            usage,
+        }
+    }
+
+    fn begun() -> Fact {
+        Fact::RunStarted {
+            logic: 1,
+            plan: PlanId::parse("p").unwrap(),
+            params: Object::new(),
+        }
+    }
+
+    #[test]
+    fn an_extended_limit_replaces_that_on_time_alone() {
+        let mut ledger = Ledger::default();
+        let budget = Budget {
+            max_attempts: Some(3),
+            max_wall_time_ms: Some(1_000),
+            ..Budget::default()
+        };
+        for fact in [
+            begun(),
+            Fact::BudgetSet(Box::new(budget)),
+            Fact::BudgetExtended { limit: 1_250 },
+        ] {
+            ledger.take(Moment::from_millis(500), &fact);
+        }
+        assert_eq!(ledger.limit(Resource::WallTime), Some(1_250));
+        assert_eq!(ledger.limit(Resource::Attempts), Some(3));
+        assert_eq!(ledger.limit(Resource::Tokens), None);
+        let late = Moment::from_millis(2_000);
+        assert_eq!(ledger.used(Resource::WallTime, late), 1_500);
+        assert!(ledger.is_worth_telling());
+    }
+
+    #[test]
+    fn amounts_are_told_in_their_units() {
+        for (what, used, limit, text) in [
+            (Resource::Attempts, 20, 20, "20 of 20 attempts"),
+            (Resource::Rounds, 1, 3, "1 of 3 rounds"),
+            (Resource::WallTime, 61_000, 90_000, "1m1s of 1m30s"),
+            (Resource::Tokens, 5, 7, "5 of 7 tokens"),
+            (Resource::Cost, 400_000, 2_000_000, "$0.40 of $2.00"),
+        ] {
+            assert_eq!(Spent { what, used, limit }.to_string(), text);
+        }
+    }
+
+    fn any_fact() -> impl Strategy<Value = Fact> {
+        let most = u64::MAX;
+        let usage = (0..4_u64, 0..most, 0..most).prop_map(|(attempts, tokens, micros)| Usage {
+            attempts,
+            tokens,
+            cost: Money::of_micros(micros),
+        });
+        prop_oneof![
+            Just(begun()),
+            (1..9_u32).prop_map(|number| Fact::AttemptStarted(attempt(number))),
+            usage.prop_map(ended),
+            (0..9_u64).prop_map(|limit| Fact::BudgetExtended { limit }),
+            Just(Fact::PhaseEntered {
+                phase: Phase::Finally
+            }),
+        ]
+    }
+
+    proptest! {
+        /// What is kept at any point, and gone on with, is what the events alone lead to.
+        #[test]
+        fn it_is_the_fold_of_the_events(
+            facts in proptest::collection::vec(any_fact(), 0..30), cut in 0..30_usize
+        ) {
+            let (mut whole, mut kept) = (Ledger::default(), Ledger::default());
+            for (at, fact) in facts.iter().enumerate() {
+                if at == cut {
+                    let text = serde_json::to_string(&kept).unwrap();
+                    kept = serde_json::from_str(&text).unwrap();
+                }
+                let at = Moment::from_millis(i64::try_from(at).unwrap());
+                let before = whole.usage();
+                whole.take(at, fact);
+                kept.take(at, fact);
+                prop_assert!(whole.tokens >= before.tokens && whole.cost >= before.cost);
+            }
+            prop_assert_eq!(whole, kept);
+        }
+    }
+}

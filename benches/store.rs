@@ -137,6 +137,7 @@ fn ended(number: u32) -> [Fact; 2] {
         outputs: Object::new(),
         artifacts: vec![],
         standing: None,
+        usage: wf::machine::Usage::default(),
     };
     let ended = Fact::StepEnded {
         place,

@@ -10,6 +10,7 @@ mod audit;
 mod auditor;
 mod bad_input;
 mod begun;
+mod budgets;
 mod cheaters;
 mod cli;
 mod clock;

@@ -1,5 +1,6 @@
 use super::Failure;
 use super::load::before;
+use crate::machine::Ledger;
 use crate::name::RunId;
 use crate::report::record::{Held, Looped, Nested, RECORD_VERSION, Record, Trajectory};
 use crate::store::Reader;
@@ -28,6 +29,7 @@ fn below(reader: &Reader, run: &RunId, depth: usize) -> Result<Record, Failure> 
     }
     let checks = reader.checks(run)?;
     let held = reader.facts(run, &Held::EVENTS)?;
+    let ledger = Ledger::of(&reader.facts(run, &Ledger::EVENTS)?);
     Ok(Record {
         v: RECORD_VERSION,
         run: reader.run(run)?,
@@ -40,6 +42,7 @@ fn below(reader: &Reader, run: &RunId, depth: usize) -> Result<Record, Failure> 
         shaken: Vec::new(),
         checks,
         held: Held::of(&held),
+        ledger: ledger.is_worth_telling().then_some(ledger),
         artifacts: reader.artifacts(run)?,
         nested,
     })

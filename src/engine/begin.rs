@@ -56,7 +56,8 @@ pub fn run(session: &Arc<Session>, request: Request) -> Result<Finished, EngineE
         let ongoing = ongoing(session, &fence, errand, None)?;
         let (stop, heard) = watch::channel(Stop::No);
         let dispatcher = Dispatcher::new(ongoing, machine, Some(new), None);
-        fenced(fence, signals::heeding(stop, dispatcher.work(heard))).await
+        let works = Box::pin(signals::heeding(stop, dispatcher.work(heard)));
+        fenced(fence, works).await
     })
 }
 
@@ -121,7 +122,8 @@ fn go_on(
         let end = recorded_end(run, &events);
         let (stop, heard) = watch::channel(told);
         let dispatcher = Dispatcher::new(ongoing, machine, None, end).behind(&events);
-        let finished = fenced(fence, signals::heeding(stop, dispatcher.work(heard))).await?;
+        let works = Box::pin(signals::heeding(stop, dispatcher.work(heard)));
+        let finished = fenced(fence, works).await?;
         session.store.release_run(run).await?;
         Ok(finished)
     })

@@ -110,6 +110,9 @@ impl Dispatcher {
     pub(super) fn behind(mut self, events: &[(u64, Event)]) -> Self {
         for (_, event) in events {
             self.run.note_passed(event);
+            let run = &self.run;
+            let session = &run.session;
+            session.observe(|observer| observer.behind(&run.this, event));
         }
         self.run.note_plan(self.machine.plan());
         if let Some((number, last)) = events.last() {

@@ -47,6 +47,7 @@ pub(super) fn run<'a>(
         if ended.standing == Some(Standing::Verified) {
             ended.seen = nested.seen();
         }
+        ended.usage = nested.usage();
         task.run.note_evidence(&task.attempt.place, &ended.seen);
         Ok(ended)
     })

@@ -27,6 +27,11 @@ pub trait Observer {
     /// An event became durable. `nested` runs report through the same observer.
     fn event(&mut self, run: &RunRef, event: &Event);
 
+    /// An event of before, when a run is gone on with: it is no news, and counts.
+    fn behind(&mut self, run: &RunRef, event: &Event) {
+        let _ = (run, event);
+    }
+
     /// An attempt printed something; secrets are masked already. Cut at line ends where the
     /// attempt writes lines.
     fn output(&mut self, run: &RunRef, attempt: &Attempt, stream: Stream, bytes: &[u8]);

@@ -8,7 +8,7 @@ use crate::digest::Digest;
 use crate::exec::fixed::Fixed;
 use crate::exec::pinned::Pins;
 use crate::exec::secret::Secrets;
-use crate::machine::{Approved, Artifact, Attempt, Event, Fact, GatePoint, Place};
+use crate::machine::{Approved, Artifact, Attempt, Event, Fact, GatePoint, Ledger, Place, Usage};
 use crate::mask::Mask;
 use crate::model::{Object, Plan};
 use crate::name::Name;
@@ -71,6 +71,8 @@ pub(super) struct Ongoing {
     /// Who approved the outermost run.
     pub(super) approved: Option<Arc<Approved>>,
     files: Mutex<Files>,
+    /// What it has used up, as far as that is durable.
+    ledger: Mutex<Ledger>,
 }
 
 /// What is known of the files of results.
@@ -125,6 +127,7 @@ impl Ongoing {
             pins,
             approved,
             files,
+            ledger: Mutex::default(),
         }))
     }
 
@@ -145,8 +148,18 @@ impl Ongoing {
         *current = Arc::clone(plan);
     }
 
-    /// Notes what gates let in.
+    /// What it has used up, for the run that it is nested in.
+    pub(super) fn usage(&self) -> Usage {
+        let ledger = self.ledger.lock();
+        ledger.unwrap_or_else(PoisonError::into_inner).usage()
+    }
+
+    /// Notes what gates let in, and what is used up.
     pub(super) fn note_passed(&self, event: &Event) {
+        let ledger = self.ledger.lock();
+        let mut ledger = ledger.unwrap_or_else(PoisonError::into_inner);
+        ledger.take(event.at, &event.fact);
+        drop(ledger);
         if let Fact::GatesPassed {
             point: GatePoint::Start,
             rewritten,

@@ -69,8 +69,12 @@ impl Timers {
     /// Whether none of them is due, and none lets work begin: all are limits on how long something
     /// may wait.
     pub(super) fn are_patient(&self, wall: Moment) -> bool {
-        let patient =
-            |timer: &Timer| matches!(timer, Timer::Ask { .. } | Timer::Run | Timer::Queue(_));
+        let patient = |timer: &Timer| {
+            matches!(
+                timer,
+                Timer::Ask { .. } | Timer::Run | Timer::Budget { .. } | Timer::Queue(_)
+            )
+        };
         let due = self.next(wall).is_some_and(|wait| wait.is_zero());
         !due && self.instants.is_empty() && self.whiles.values().all(|(_, timer)| patient(timer))
     }

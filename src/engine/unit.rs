@@ -13,9 +13,9 @@ use crate::exec::environment::{self, Parts};
 use crate::exec::keeper::{self, Lost, Past, Recall, recall};
 use crate::exec::process::Command;
 use crate::exec::{
-    Env, OnOutput, Stop, Unable, attempt, correction, http, log, outputs, shell, wait,
+    Env, OnOutput, Stop, Unable, attempt, correction, http, log, outputs, shell, usage, wait,
 };
-use crate::machine::{Attempt, Correction, Ended, Exit, Happening, Item, Place};
+use crate::machine::{Attempt, Correction, Ended, Exit, Happening, Item, Place, Usage};
 use crate::model::{Http, Object, Plan, Step, StepIx, Wait, Work};
 use crate::name::EnvName;
 use crate::time::Moment;
@@ -125,7 +125,7 @@ impl Task {
         stop: watch::Receiver<Stop>,
     ) -> Result<Result<Ended, Unable>, Lost> {
         if let Some(gone) = self.recalled(&stop).await {
-            return Ok(self.left(step, gone));
+            return Ok(Ok(self.left(step, gone)));
         }
         let job = match self.prepared(step, &stop).await {
             Ok(Some(job)) => job,
@@ -137,7 +137,7 @@ impl Task {
         };
         let session = &self.run.session;
         let work = (session.hands).run(self.task(), job, stop, self.on_output());
-        Ok(self.left(step, work.await?))
+        Ok(Ok(self.left(step, work.await?)))
     }
 
     /// What to execute; `None` if the step was told to end before that was known.
@@ -153,19 +153,31 @@ impl Task {
     }
 
     /// The end of a process, with its outputs read.
-    fn left(&self, step: &Step, gone: Gone) -> Result<Ended, Unable> {
+    fn left(&self, step: &Step, gone: Gone) -> Ended {
         if !gone.exit.is_success() {
             let ends = [&gone.ends.out, &gone.ends.err].map(String::as_bytes);
-            return Ok(Ended {
+            return Ended {
                 class: classify(&gone.exit, ends[0], ends[1], &step.classify),
+                usage: gone.usage,
                 ..self.ended(gone.exit)
-            });
+            };
         }
+        let (usage, mut problems) = usage::read(&gone.output, &step.outputs);
         let outputs = outputs::parse(&gone.output, &step.outputs);
-        Ok(Ended {
-            outputs: outputs.map_err(|problems| Unable::logical(problems.join("; ")))?,
-            ..self.ended(gone.exit)
-        })
+        let outputs = outputs.unwrap_or_else(|more| {
+            problems.extend(more);
+            Object::new()
+        });
+        let ended = if problems.is_empty() {
+            self.ended(gone.exit)
+        } else {
+            self.ended(Unable::logical(problems.join("; ")).into())
+        };
+        Ended {
+            outputs,
+            usage,
+            ..ended
+        }
     }
 
     /// What became of an attempt that was under way when an engine died; `None` if it is still
@@ -179,9 +191,19 @@ impl Task {
             meant_for: self.run.tenure.keepers.as_deref(),
         };
         match recall(past, &self.task(), stop.clone(), self.on_output()).await {
-            Recall::Gone(gone) => Some(gone),
+            Recall::Gone(mut gone) => {
+                if gone.exit == Exit::Interrupted {
+                    gone.usage = attempt::left_behind(&self.output());
+                }
+                Some(gone)
+            }
             Recall::NeverBegan => None,
         }
+    }
+
+    /// The file that `WF_OUTPUT` names.
+    fn output(&self) -> std::path::PathBuf {
+        log::path(&self.run.dir, &self.attempt).with_extension("out")
     }
 
     fn task(&self) -> keeper::Task {
@@ -202,7 +224,7 @@ impl Task {
     ) -> Result<attempt::Job, Unable> {
         let run = &self.run;
         let log = log::path(&run.dir, &self.attempt);
-        let output = log.with_extension("out");
+        let output = self.output();
         let root = &run.session.root;
         let cwd = step
             .cwd
@@ -320,6 +342,7 @@ impl Task {
             standing: None,
             class: None,
             seen: Vec::new(),
+            usage: Usage::default(),
         }
     }
 

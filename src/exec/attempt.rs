@@ -14,8 +14,8 @@ use tokio::sync::watch;
 use super::process::{self, Command};
 use super::secret::{Hidden, exposed};
 use super::supervise::{Limits, supervise};
-use super::{Ends, OnOutput, Stop, Unable, log, outputs};
-use crate::machine::Exit;
+use super::{Ends, OnOutput, Stop, Unable, log, outputs, usage};
+use crate::machine::{Exit, Usage};
 use crate::mask::Mask;
 use crate::time::Clock;
 
@@ -72,6 +72,9 @@ pub struct Gone {
     /// The end of what it printed, masked; empty if it succeeded.
     #[serde(default, skip_serializing_if = "Ends::is_empty")]
     pub ends: Ends,
+    /// What it said it used up, if it did not succeed; else its output file says it.
+    #[serde(default, skip_serializing_if = "Usage::is_zero")]
+    pub usage: Usage,
 }
 
 impl Job {
@@ -89,6 +92,7 @@ impl Gone {
             output: String::new(),
             logged: 0,
             ends: Ends::default(),
+            usage: Usage::default(),
         }
     }
 }
@@ -129,8 +133,11 @@ pub async fn run(job: Job, ties: Ties) -> Gone {
     } else {
         Exit::Cancelled
     };
+    // What failed has used something up all the same.
+    let bytes = read_bounded(&job.output);
+    let used = bytes.as_deref().map(used).unwrap_or_default();
     let output = if exit.is_success() {
-        read_output(&job.output, &mask)
+        read_output(bytes, &mask)
     } else {
         let _ = std::fs::remove_file(&job.output);
         Ok(String::new())
@@ -141,6 +148,11 @@ pub async fn run(job: Job, ties: Ties) -> Gone {
             Ends::default()
         } else {
             written.ends
+        },
+        usage: if exit.is_success() {
+            Usage::default()
+        } else {
+            used
         },
         exit,
         output,
@@ -173,9 +185,24 @@ pub(super) fn conclude<T: Default>(
     (exit, given, written)
 }
 
+/// What an attempt said it used up that nobody saw the end of, by the file that it left behind.
+pub fn left_behind(output: &Path) -> Usage {
+    read_bounded(output)
+        .as_deref()
+        .map(used)
+        .unwrap_or_default()
+}
+
+/// What the bytes of an output file say was used up, as far as they can be read.
+fn used(bytes: &[u8]) -> Usage {
+    let limit = usize::try_from(outputs::LIMIT).unwrap_or(usize::MAX);
+    let text = String::from_utf8_lossy(bytes.get(..limit).unwrap_or(bytes));
+    usage::read(&text, &[]).0
+}
+
 /// Reads an output file; none is the same as an empty one.
-fn read_output(path: &Path, mask: &Mask) -> Result<String, Unable> {
-    let bytes = read_bounded(path)
+fn read_output(bytes: io::Result<Vec<u8>>, mask: &Mask) -> Result<String, Unable> {
+    let bytes = bytes
         .map_err(|error| Unable::environmental(format!("cannot read the output file: {error}")))?;
     if bytes.len() as u64 > outputs::LIMIT {
         let limit = outputs::LIMIT / 1024;

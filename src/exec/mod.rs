@@ -38,6 +38,7 @@ pub mod secret;
 pub mod shell;
 pub mod supervise;
 pub mod tree;
+pub mod usage;
 pub mod wait;
 
 mod contain;

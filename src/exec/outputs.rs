@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use super::usage::is_usage;
 use crate::diag::nearest;
 use crate::model::{Object, Output};
 
@@ -12,7 +13,7 @@ pub const LIMIT: u64 = 1024 * 1024;
 ///
 /// A line is `key=value`, or a JSON object of keys and values. The value of `key=value` is read
 /// as its declaration asks; empty lines mean nothing. A key may be given twice only with the
-/// same value.
+/// same value. What tells of [usage](super::usage) gives no output.
 pub fn parse(text: &str, declared: &[Output]) -> Result<Object, Vec<String>> {
     let mut given = Object::new();
     let mut problems = Vec::new();
@@ -21,6 +22,9 @@ pub fn parse(text: &str, declared: &[Output]) -> Result<Object, Vec<String>> {
         match pairs(line, declared) {
             Ok(pairs) => {
                 for (key, value) in pairs {
+                    if is_usage(&key, declared) {
+                        continue;
+                    }
                     if given.get(&key).is_some_and(|before| *before != value) {
                         problems.push(format!(
                             "output `{key}` is given twice, in line {number} with another value"

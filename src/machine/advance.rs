@@ -62,6 +62,9 @@ impl Machine {
                 Final::skipped(format!("its dependency `{name}` {how}")),
             );
         }
+        if self.state.closing() && !plan.is_finally(spot.ix()) {
+            return self.refuse(spot);
+        }
         if let Some(when) = &declared.when {
             let view = View {
                 plan: &plan,
@@ -124,6 +127,9 @@ impl Machine {
     }
 
     fn admit_one(&mut self, spot: Spot) {
+        if !self.affords(spot) {
+            return self.refuse(spot);
+        }
         if self.gate_enter(spot) {
             return;
         }
@@ -177,6 +183,9 @@ impl Machine {
 
     /// Begins the next attempt of a place.
     pub(super) fn start(&mut self, spot: Spot) {
+        if !self.affords(spot) {
+            return self.refuse(spot);
+        }
         let plan = Arc::clone(&self.plan);
         let step = plan.step(spot.ix());
         let view = View {
@@ -224,7 +233,7 @@ impl Machine {
         }
         match self.state.phase {
             Phase::Steps if self.has_begun() && self.state.open == 0 => {
-                let bad = self.state.failed.is_some() || self.state.ending();
+                let bad = self.state.failed.is_some() || self.state.closing();
                 if bad || self.plan.parts().verify.is_empty() {
                     self.after_verify();
                 } else {
@@ -281,7 +290,7 @@ impl Machine {
         if self.state.control.abandoned.is_some() {
             return self.after_publish();
         }
-        let bad = self.state.failed.is_some() || self.state.ending();
+        let bad = self.state.failed.is_some() || self.state.closing();
         let held = self.state.judged != Some(false);
         if (!bad && held || accepted) && has_gates(&self.plan, None, GatePoint::Publish) {
             let phase = Phase::Publish;
@@ -320,7 +329,8 @@ impl Machine {
     pub(super) fn ending_why(&self) -> String {
         match &self.state.cancelled {
             Some(cancelled) => cancelled.why.clone(),
-            None => "the run took longer than it may".into(),
+            None if self.state.timed_out => "the run took longer than it may".into(),
+            None => self.spent_why().unwrap_or_default(),
         }
     }
 

@@ -11,6 +11,7 @@ use crate::time::Moment;
 impl State {
     /// Takes one more fact into account.
     pub(super) fn apply(&mut self, plan: &Plan, at: Moment, fact: &Fact) {
+        self.ledger.take(at, fact);
         match fact {
             Fact::RunStarted { .. } => self.begin(plan, at),
             Fact::StepKept {
@@ -93,6 +94,7 @@ impl State {
                 outputs,
                 artifacts,
                 standing,
+                ..
             } => {
                 self.tried(plan, attempt, how, *class);
                 let (outputs, artifacts) = (outputs.clone(), artifacts.clone());
@@ -114,6 +116,7 @@ impl State {
                 looped,
                 ..
             } => {
+                self.came_closer(plan, at, attempt);
                 if let Some(spot) = self.vacate(plan, &attempt.place) {
                     self.looped(spot, *looped);
                     self.resting.insert(spot, *due);

@@ -280,6 +280,7 @@ impl Machine {
             standing: None,
             class: None,
             seen: Vec::new(),
+            usage: super::Usage::default(),
         });
     }
 
@@ -294,6 +295,7 @@ impl Machine {
             outputs,
             artifacts,
             standing: None,
+            usage: super::Usage::default(),
         });
     }
 

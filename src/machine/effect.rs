@@ -191,4 +191,9 @@ pub enum Timer {
     },
     /// The run has taken too long.
     Run,
+    /// A part of the time that the budget allows is over, or all of it.
+    Budget {
+        /// How much, in milliseconds from the beginning of the run.
+        ms: u64,
+    },
 }

@@ -2,11 +2,11 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     Approved, Artifact, Ask, Attempt, Cached, Criteria, Exit, FixedFile, GatePoint, Given, Item,
-    Loop, Outcome, Phase, Place, Round, Stale, Standing, StepState, Tally, Verdict,
+    Loop, Outcome, Phase, Place, Round, Spent, Stale, Standing, StepState, Tally, Usage, Verdict,
 };
 use crate::digest::Digest;
 use crate::gate::GateResult;
-use crate::model::{CheckPhase, Class, EscalationAction, Object};
+use crate::model::{Budget, CheckPhase, Class, EscalationAction, Object};
 use crate::name::{GateId, Name, PlanId, RunId};
 use crate::time::Moment;
 
@@ -43,6 +43,8 @@ pub enum Fact {
         /// The files.
         files: Vec<FixedFile>,
     },
+    /// What the run may use up.
+    BudgetSet(Box<Budget>),
     /// A result was taken over from an earlier run.
     StepKept {
         /// The step.
@@ -126,6 +128,9 @@ pub enum Fact {
         /// How far the result of a nested run is believed, if gates are to look at it first.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         standing: Option<Standing>,
+        /// What it used up, as it said, however it ended.
+        #[serde(default, skip_serializing_if = "Usage::is_zero")]
+        usage: Usage,
     },
     /// The files of an attempt's evidence, as they were when it was checked: its declared inputs
     /// and outputs.
@@ -268,6 +273,29 @@ pub enum Fact {
     },
     /// The run took longer than it may.
     RunTimedOut,
+    /// A part of a limit of the budget is used up: 80, 90 or 95 percent, told once each; where
+    /// several were reached at once, the highest.
+    BudgetNoticed {
+        /// Of what, and how much.
+        #[serde(flatten)]
+        spent: Spent,
+        /// The part that is reached.
+        percent: u32,
+    },
+    /// The run makes progress and has more time.
+    BudgetExtended {
+        /// The new limit on the time, in milliseconds from the beginning of the run.
+        limit: u64,
+    },
+    /// The budget is spent: nothing begins any more but checks of what ran, and `finally` steps.
+    BudgetSpent {
+        /// Of what, and how much.
+        #[serde(flatten)]
+        spent: Spent,
+        /// Whether what runs is ended, too: the time is over.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        at_once: bool,
+    },
     /// The run passed on to its next part.
     PhaseEntered {
         /// Which.

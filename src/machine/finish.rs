@@ -46,6 +46,9 @@ impl Machine {
         let Some(next) = made.checked_add(1).filter(|_| repeat || granted) else {
             return false;
         };
+        if !self.affords(spot) {
+            return false;
+        }
         let attempt = state::attempt(&plan, spot, next);
         let wait = if repeat {
             std::time::Duration::ZERO
@@ -125,7 +128,7 @@ impl Machine {
 
     /// Why what had begun was told to end.
     pub(super) fn halting_why(&self) -> String {
-        if self.state.ending() {
+        if self.state.ending() || self.state.closing() && self.state.stopping.is_none() {
             self.ending_why()
         } else {
             self.failing_why()
@@ -158,6 +161,7 @@ impl Machine {
             standing,
             class: None,
             seen: Vec::new(),
+            usage: super::Usage::default(),
         };
         self.ended(ended);
     }
@@ -220,7 +224,7 @@ impl Machine {
             (StepState::Skipped, _) if self.state.left.contains_key(&step) => {
                 format!("{skipped} of {total} items were not chosen")
             }
-            (StepState::Skipped, _) => self.stopping_why(),
+            (StepState::Skipped, _) => self.unaffordable_why(),
             _ => String::new(),
         };
         // Items together are believed as far as the one that is believed least.

@@ -2,6 +2,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     Approved, Attempt, Fact, FixedFile, GatePoint, Given, Guard, Place, Stale, Standing, Timer,
+    Usage,
 };
 use crate::digest::Digest;
 use crate::gate::Gated;
@@ -155,6 +156,9 @@ pub struct Ended {
     /// The files that the results inside of a nested run were checked with, if it is verified.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub seen: Vec<Artifact>,
+    /// What it used up, as it said, however it ended.
+    #[serde(default, skip_serializing_if = "Usage::is_zero")]
+    pub usage: Usage,
 }
 
 /// How a piece of work ended.

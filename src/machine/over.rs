@@ -64,6 +64,9 @@ impl Machine {
         if let Some(why) = &state.control.abandoned {
             return (Outcome::Abandoned, why.clone());
         }
+        if let Some(why) = self.spent_why() {
+            return (Outcome::Failed, why);
+        }
         let accepted = state.control.accepted.is_some();
         if let (Some(step), false) = (state.failed, accepted) {
             return (

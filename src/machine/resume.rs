@@ -37,6 +37,7 @@ impl Machine {
         // Who was told to end before may not have heard it.
         self.kill_live(self.state.forced());
         self.advance();
+        self.notice_budget();
         std::mem::take(&mut self.turn)
     }
 

@@ -16,7 +16,7 @@ use crate::name::Name;
 impl Machine {
     /// Judges the round that has ended, once. True if another follows.
     pub(super) fn judge_round(&mut self) -> bool {
-        let over = self.state.ending() || self.state.blocked.is_some();
+        let over = self.state.closing() || self.state.blocked.is_some();
         let Some(replan) = self.plan.parts().replan.clone() else {
             return false;
         };
@@ -35,6 +35,8 @@ impl Machine {
             if spent {
                 let of = replan.max_replans;
                 round.stuck = Some(format!("{of} of {of} rounds of replanning are used"));
+            } else if !self.budget_round_left() {
+                round.stuck = Some("the budget has no other round".into());
             } else {
                 self.redirect(&measured, &mut round);
             }

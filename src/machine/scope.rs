@@ -53,8 +53,10 @@ impl Scope for View<'_> {
         let failed = failed && self.state.control.accepted.is_none();
         match (test, step) {
             (StatusTest::Always, _) => true,
-            (StatusTest::Succeeded, None) => !failed && !self.state.ending(),
-            (StatusTest::Failed, None) => failed || self.state.timed_out,
+            (StatusTest::Succeeded, None) => !failed && !self.state.closing(),
+            (StatusTest::Failed, None) => {
+                failed || self.state.timed_out || self.state.ledger.spent.is_some()
+            }
             (StatusTest::Cancelled, None) => self.state.cancelled.is_some(),
             (StatusTest::Skipped, None) => self.state.tally.skipped > 0,
             (StatusTest::Succeeded, Some(_)) => is(StepState::Succeeded),

@@ -4,7 +4,9 @@ use serde::{Deserialize, Serialize};
 
 use super::control::Control;
 use super::tries::Tries;
-use super::{Artifact, Ask, Attempt, Item, Outcome, Phase, Place, Standing, StepState, Tally};
+use super::{
+    Artifact, Ask, Attempt, Item, Ledger, Outcome, Phase, Place, Standing, StepState, Tally,
+};
 use crate::digest::Digest;
 use crate::model::{CheckPhase, Class, Fan, Object, Plan, StepIx};
 use crate::name::RunId;
@@ -98,6 +100,9 @@ pub struct State {
     /// What items of repeated steps begin with in the next round.
     #[serde(with = "pairs")]
     pub(super) made: BTreeMap<Spot, ItemSlot>,
+    /// What it has used up, and of what budget.
+    #[serde(default)]
+    pub(super) ledger: Ledger,
     pub(super) tally: Tally,
     pub(super) outcome: Option<Outcome>,
 }
@@ -270,6 +275,7 @@ impl State {
             published: None,
             control: Control::default(),
             made: BTreeMap::new(),
+            ledger: Ledger::default(),
             tally: Tally::default(),
             outcome: None,
         }
@@ -313,7 +319,7 @@ impl State {
 
     /// Whether the run was told to end or took too long: nothing but `finally` steps begins.
     pub(super) fn ending(&self) -> bool {
-        self.cancelled.is_some() || self.timed_out
+        self.cancelled.is_some() || self.timed_out || self.ledger.overtime
     }
 
     /// Whether gates kept the run from beginning, or it was told to end before they let it.

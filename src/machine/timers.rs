@@ -21,6 +21,7 @@ impl Machine {
             Timer::Wait(attempt) => self.wait_over(&attempt),
             Timer::Queue(place) => self.waited_too_long(&place),
             Timer::Ask { number } => self.ask_over(number),
+            Timer::Budget { ms } => self.budget_woke(ms),
             Timer::Run => {
                 let late = self.run_limit().is_some_and(|limit| limit <= self.now);
                 if late && !self.state.ending() && self.state.phase < Phase::Finally {
@@ -45,6 +46,7 @@ impl Machine {
 
     /// Sets the timer of the whole run.
     pub(super) fn run_timer(&mut self) {
+        self.budget_timer();
         if let Some(at) = self.run_limit() {
             let timer = Timer::Run;
             self.turn.effects.push(Effect::Wake { timer, at });

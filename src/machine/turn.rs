@@ -64,7 +64,9 @@ impl Machine {
         self.now = self.now.max(input.at);
         if self.state.outcome.is_none() {
             self.take(input.what);
+            self.notice_budget();
             self.advance();
+            self.notice_budget();
         }
         std::mem::take(&mut self.turn)
     }
@@ -153,6 +155,7 @@ impl Machine {
             params: self.state.params.clone(),
         };
         self.emit(started);
+        self.set_budget();
         if let Some(approved) = approved {
             self.emit(Fact::RunApproved(approved));
         }
@@ -225,6 +228,7 @@ impl Machine {
             },
             artifacts: if success { ended.artifacts } else { Vec::new() },
             standing: ended.standing.filter(|_| success && gates),
+            usage: ended.usage,
         });
         if !success {
             return self.failed(spot, ended.attempt.attempt, &exit, class);

@@ -8,11 +8,13 @@
 //! [`Plan::new`] makes one. **Invariant:** nothing here knows YAML, Markdown or spans.
 
 mod approve;
+mod budget;
 mod check;
 mod escalation;
 mod gate;
 mod json_expect;
 mod json_path;
+mod money;
 mod param;
 mod phase;
 mod plan;
@@ -26,6 +28,7 @@ pub mod taint;
 mod work;
 
 pub use approve::{Approve, Needs};
+pub use budget::{Budget, Resource};
 pub use check::{Check, Expect, JsonExpect, Mode, Probe};
 pub use escalation::{Escalation, EscalationAction};
 pub use gate::{
@@ -33,6 +36,7 @@ pub use gate::{
 };
 pub use json_expect::{JsonMiss, bounds, is_within};
 pub use json_path::{BadJsonPath, JsonPath};
+pub use money::{BadMoney, Money};
 pub use param::{BadParams, Param, resolve as resolve_params};
 pub use phase::{CheckPhase, Exhausted, Loops};
 pub use plan::{BadPlan, OnFailure, Parts, Plan, PlanOutput, Policy, Secret, SecretSource};

@@ -2,7 +2,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::{Check, EnvVar, Escalation, Gate, Param, Replan, Schema, Step, StepIx};
+use super::{Budget, Check, EnvVar, Escalation, Gate, Param, Replan, Schema, Step, StepIx};
 use crate::expr::Template;
 use crate::name::{EnvName, Name, PlanId};
 
@@ -30,6 +30,8 @@ pub struct Parts {
     pub policy: Policy,
     /// The longest a run may take, `finally` steps aside.
     pub timeout: Option<Duration>,
+    /// What a run may use up at most.
+    pub budget: Option<Budget>,
     /// The main steps, then the `finally` steps.
     pub steps: Vec<Step>,
     /// How many of the steps are main steps.
@@ -59,6 +61,7 @@ impl Parts {
             secrets: Vec::new(),
             policy,
             timeout: None,
+            budget: None,
             steps,
             main,
             verify: Vec::new(),

@@ -16,6 +16,7 @@
 //! **Invariant:** nothing here opens a file, reads a clock or knows the command line.
 
 pub mod attest;
+mod budget;
 pub mod consent;
 pub mod diff;
 pub mod draw;
@@ -34,6 +35,7 @@ mod table;
 mod units;
 mod words;
 
+pub use budget::{ledger, noticed};
 pub use forecast::{Forecast, Foreseen};
 pub use gated::{gated, gated_json, lane};
 pub use paint::{BAD, BOLD, DIM, GOOD, NAME, WARN, paint, plain};

@@ -94,6 +94,7 @@ pub(super) fn answered(attempt: Attempt, code: i32) -> Fact {
         outputs: object(json!({"rows": code})),
         artifacts: vec![],
         standing: None,
+        usage: crate::machine::Usage::default(),
     }
 }
 
@@ -218,6 +219,7 @@ fn with_artifact(fact: Fact) -> Fact {
             size: 3,
         }],
         standing: None,
+        usage: crate::machine::Usage::default(),
     }
 }
 

@@ -118,6 +118,10 @@ pub(super) fn event(
         | Fact::CancelRequested { .. }
         | Fact::RunTimedOut
         | Fact::ChecksPassed { .. }
+        | Fact::BudgetSet(_)
+        | Fact::BudgetNoticed { .. }
+        | Fact::BudgetExtended { .. }
+        | Fact::BudgetSpent { .. }
         | Fact::PhaseEntered { .. } => Ok(()),
     }
 }

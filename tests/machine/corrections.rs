@@ -172,6 +172,7 @@ fn what_the_work_printed_may_say_whose_fault_it_was() {
         standing: None,
         class: Some(Class::Environmental),
         seen: Vec::new(),
+        usage: wf::machine::Usage::default(),
     }));
     let class = run.events.iter().find_map(|event| match &event.fact {
         Fact::AttemptEnded { class, .. } => Some(*class),

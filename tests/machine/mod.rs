@@ -1,5 +1,6 @@
 //! The core, driven by a seeded world.
 
+mod budgets;
 mod corrections;
 mod evidence;
 mod found;

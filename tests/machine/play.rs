@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use wf::expr::Expr;
 use wf::machine::{
     Artifact, Attempt, Cached, Effect, Ended, Exit, Fact, Happening, Input, Machine, Ruling, Stale,
-    Turn,
+    Turn, Usage,
 };
 use wf::model::{Object, OnFailure, Plan, Policy, Step, StepIx};
 use wf::source::Span;
@@ -22,6 +22,7 @@ pub struct Play {
     pub now: i64,
     pub exits: BTreeMap<&'static str, Vec<Exit>>,
     pub outputs: BTreeMap<&'static str, Value>,
+    pub usage: BTreeMap<&'static str, Usage>,
     pub refute: Vec<&'static str>,
     pub cached: Option<Object>,
     pub cancel_at: Option<&'static str>,
@@ -72,6 +73,7 @@ impl Play {
             now: 0,
             exits: BTreeMap::new(),
             outputs: BTreeMap::new(),
+            usage: BTreeMap::new(),
             refute: Vec::new(),
             cached: None,
             cancel_at: None,
@@ -212,6 +214,7 @@ impl Play {
             .and_then(Value::as_object)
             .cloned()
             .unwrap_or_default();
+        let usage = self.usage.get(step).copied().unwrap_or_default();
         Happening::Ended(Ended {
             exit: planned.unwrap_or(Exit::Code { code: 0 }),
             attempt,
@@ -220,6 +223,7 @@ impl Play {
             standing: None,
             class: None,
             seen: Vec::new(),
+            usage,
         })
     }
 
@@ -274,12 +278,29 @@ impl Play {
                     }
                     line
                 }
-                _ => continue,
+                other => match of_budget(&other) {
+                    Some(line) => line,
+                    None => continue,
+                },
             };
             self.told.push(line);
         }
         effects
     }
+}
+
+/// What is told of a budget.
+fn of_budget(fact: &Fact) -> Option<String> {
+    Some(match fact {
+        Fact::BudgetNoticed { spent, percent } => format!("{percent} %: {spent}"),
+        Fact::BudgetExtended { limit } => format!("extended to {limit}"),
+        Fact::BudgetSpent {
+            spent,
+            at_once: false,
+        } => format!("spent: {spent}"),
+        Fact::BudgetSpent { spent, .. } => format!("spent: {spent}, at once"),
+        _ => return None,
+    })
 }
 
 pub fn play(lines: &[&str], on_failure: OnFailure, change: impl FnOnce(&mut Vec<Step>)) -> Play {

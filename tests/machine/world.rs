@@ -370,6 +370,7 @@ pub fn ended(attempt: Attempt, exit: Exit) -> Happening {
         standing: None,
         class: None,
         seen: Vec::new(),
+        usage: wf::machine::Usage::default(),
     })
 }
 

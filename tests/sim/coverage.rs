@@ -12,7 +12,7 @@ use super::faults::Fault;
 pub struct Coverage(BTreeMap<(&'static str, &'static str), u64>);
 
 /// Every kind of event.
-const FACTS: [&str; 28] = [
+const FACTS: [&str; 32] = [
     "run_started",
     "step_kept",
     "item_kept",
@@ -29,6 +29,10 @@ const FACTS: [&str; 28] = [
     "run_stopping",
     "cancel_requested",
     "run_timed_out",
+    "budget_set",
+    "budget_noticed",
+    "budget_extended",
+    "budget_spent",
     "phase_entered",
     "run_ended",
     "checks_fixed",
@@ -50,7 +54,7 @@ const EFFECTS: [&str; 14] = [
 ];
 
 /// Every kind of timer.
-const TIMERS: [&str; 5] = ["retry", "wait", "queue", "ask", "run"];
+const TIMERS: [&str; 6] = ["retry", "wait", "queue", "ask", "run", "budget"];
 
 /// Every way in which work ends.
 const EXITS: [&str; 7] = [
@@ -160,6 +164,10 @@ fn fact(fact: &Fact) -> &'static str {
         Fact::RunStopping { .. } => "run_stopping",
         Fact::CancelRequested { .. } => "cancel_requested",
         Fact::RunTimedOut => "run_timed_out",
+        Fact::BudgetSet(_) => "budget_set",
+        Fact::BudgetNoticed { .. } => "budget_noticed",
+        Fact::BudgetExtended { .. } => "budget_extended",
+        Fact::BudgetSpent { .. } => "budget_spent",
         Fact::PhaseEntered { .. } => "phase_entered",
         Fact::RunEnded { .. } => "run_ended",
         Fact::ChecksFixed { .. } => "checks_fixed",
@@ -204,6 +212,7 @@ pub fn timer(timer: &Timer) -> &'static str {
         Timer::Queue(_) => "queue",
         Timer::Ask { .. } => "ask",
         Timer::Run => "run",
+        Timer::Budget { .. } => "budget",
     }
 }
 

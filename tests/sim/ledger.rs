@@ -60,6 +60,8 @@ pub struct Ledger {
     pub blocked: bool,
     /// The rounds that have ended.
     pub rounds: Vec<Round>,
+    /// What it has used up, and of what budget.
+    pub budget: super::budget::Book,
     /// The end of the run, as it was told.
     pub over: Option<Fact>,
 }
@@ -143,7 +145,7 @@ impl Ledger {
 
     /// Whether the run was told to end or took too long.
     pub fn ending(&self) -> bool {
-        self.cancelled.is_some() || self.timed_out
+        self.cancelled.is_some() || self.timed_out || self.budget.overtime
     }
 
     /// How many attempts take up room.
@@ -168,6 +170,7 @@ impl Ledger {
     /// Takes one more event into account.
     pub fn take(&mut self, event: &Event) {
         self.last = Some(event.at);
+        self.budget.take(event);
         match &event.fact {
             Fact::RunStarted { .. } => (self.begun, self.since) = (true, Some(event.at)),
             Fact::StepKept {

@@ -9,6 +9,7 @@
 
 mod acts;
 mod again;
+mod budget;
 mod coverage;
 pub mod dice;
 mod engine;

@@ -16,7 +16,7 @@ use wf::source::Span;
 use wf::time::Moment;
 
 use super::dice::Dice;
-use super::gates;
+use super::{budget, gates};
 
 /// The named locks that the runs of a world share.
 const LOCKS: [&str; 2] = ["left", "right"];
@@ -80,10 +80,12 @@ pub fn draw(dice: &mut Dice, most: usize, from: i64) -> Drawn {
         verify = checks(dice);
         in_phases(&mut verify, &mut apart);
     }
+    let bounded = !steady && dice.one_in(3);
     let parts = Parts {
         verify,
         outputs,
         timeout: limited.then(|| seconds(dice, 20)),
+        budget: bounded.then(|| budget::of_plan(dice, main + last)),
         gates: if dice.one_in(6) {
             gates::of_plan(dice, steady)
         } else {

@@ -312,6 +312,7 @@ impl Process {
 }
 
 fn ended(attempt: Attempt, fate: Fate) -> Happening {
+    let usage = super::budget::usage(&attempt);
     let outputs = if fate.exit.is_success() {
         fate.outputs
     } else {
@@ -326,5 +327,6 @@ fn ended(attempt: Attempt, fate: Fate) -> Happening {
         standing,
         class: None,
         seen: Vec::new(),
+        usage,
     })
 }

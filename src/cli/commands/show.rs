@@ -45,7 +45,7 @@ pub fn run(ui: &Ui, args: &ShowArgs) -> Result<Exit, Failure> {
     if args.json {
         ui.print(&document(&reader, &run, &record)?)?;
     } else {
-        ui.print(&show(&record))?;
+        ui.print(&show(&record, ui.env.now()))?;
     }
     Ok(Exit::Ok)
 }

@@ -150,7 +150,7 @@ impl Keeper {
         let show = on_output.is_some();
         let ask = Ask::Run { task, job, show };
         match self.call(&ask, stop, on_output).await?.answer {
-            Answer::Gone(gone) => Ok(gone),
+            Answer::Gone(gone) => Ok(*gone),
             _ => Err(Lost),
         }
     }

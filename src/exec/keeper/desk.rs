@@ -111,7 +111,8 @@ impl Desk {
         };
         if let Err(error) = state.journal.note(&begins) {
             let why = format!("the keeper cannot write its journal: {error}");
-            return Err(Answer::Gone(Gone::without(Unable::environmental(why))));
+            let gone = Gone::without(Unable::environmental(why));
+            return Err(Answer::Gone(Box::new(gone)));
         }
         state.began = true;
         let (stop, heard) = watch::channel(Stop::No);

@@ -158,7 +158,7 @@ mod tests {
     use super::{Journal, Note, Task, path, read};
     use crate::exec::Ends;
     use crate::exec::attempt::Gone;
-    use crate::machine::{Attempt, Exit, Place};
+    use crate::machine::{Attempt, Exit, Place, Usage};
     use crate::name::{Name, RunId};
 
     #[test]
@@ -180,6 +180,10 @@ mod tests {
             ends: Ends {
                 out: String::new(),
                 err: "no\n".into(),
+            },
+            usage: Usage {
+                tokens: 12,
+                ..Usage::default()
             },
         };
         for note in [

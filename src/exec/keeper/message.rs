@@ -57,7 +57,7 @@ pub(super) struct Told(pub(super) Stop);
 #[serde(rename_all = "snake_case")]
 pub(super) enum Answer {
     /// The work of an attempt ended.
-    Gone(Gone),
+    Gone(Box<Gone>),
     /// A probe ended; what it printed was sent before.
     Probed {
         /// How.

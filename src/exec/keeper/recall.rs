@@ -117,7 +117,7 @@ async fn ending(
         .await
         .map(|called| called.answer);
     if let Ok(Answer::Gone(gone)) = answer {
-        return gone;
+        return *gone;
     }
     // It may have ended while it was asked about.
     let entry = journal::read(path, task).ok().flatten().unwrap_or(entry);

@@ -206,7 +206,7 @@ async fn pass_on(
     while let Ok((stream, bytes)) = following.shown.try_recv() {
         send(to, &Frame::Output(stream, bytes)).await?;
     }
-    send(to, &Frame::word(&Answer::Gone(gone))?).await
+    send(to, &Frame::word(&Answer::Gone(Box::new(gone)))?).await
 }
 
 /// Runs something that is killed when nobody listens any more.

@@ -10,6 +10,7 @@
 //! or that change how others show, are written as `⟨U+202E⟩` and counted.
 //! **Invariant:** the list grows with the files; a plan that is used twice is shown once.
 
+mod budget;
 mod check;
 mod exact;
 mod gate;

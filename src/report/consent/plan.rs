@@ -2,7 +2,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use super::exact::{json, period, weight, words};
-use super::{Kind, Sense, Sheet, check, gate, step};
+use super::{Kind, Sense, Sheet, budget, check, gate, step};
 use crate::model::taint::{Mixed, StepTaint, Taints};
 use crate::model::{
     EnvVar, Gate, OnFailure, Param, Parts, Plan, PlanOutput, Policy, Secret, SecretSource, Step,
@@ -75,6 +75,7 @@ fn one(plan: &Plan, used: &mut Used, sheet: &mut Sheet) {
         secrets,
         policy: shared,
         timeout,
+        budget: whole,
         steps,
         main,
         verify,
@@ -96,6 +97,7 @@ fn one(plan: &Plan, used: &mut Used, sheet: &mut Sheet) {
     }
     policy(shared, sheet);
     bound(sheet, "timeout", *timeout);
+    budget::budget(whole.as_ref(), sheet);
     for own in verify {
         check::check(own, sheet);
     }
@@ -118,10 +120,13 @@ fn one(plan: &Plan, used: &mut Used, sheet: &mut Sheet) {
             step::way(other, used, sheet);
         }
     }
-    let asked = gates
-        .iter()
-        .chain(steps.iter().flat_map(|step| &step.gates));
-    for own in asked {
+    asked(plan, used, sheet);
+}
+
+/// The gates of a plan and of its steps that were not shown before.
+fn asked(plan: &Plan, used: &mut Used, sheet: &mut Sheet) {
+    let of_steps = plan.steps().iter().flat_map(|step| &step.gates);
+    for own in plan.parts().gates.iter().chain(of_steps) {
         if used.is_new(own) {
             sheet.inside(&format!("gates.{}", own.id));
             gate::gate(own, sheet);

@@ -186,6 +186,8 @@ fn between(before: Sense, after: Sense) -> Way {
 fn coming(line: &Line) -> Way {
     match (line.sense, line.kind) {
         (Sense::Grant, _) => Way::Looser,
+        // Without a limit there is none.
+        (Sense::AtMost(_), Kind::Reach) if line.key.starts_with("budget.") => Way::Tighter,
         // Without it there was the rule, and nobody knows here which of the two is more.
         (Sense::AtMost(_), Kind::Reach) if line.key.contains("limits.") => Way::Other,
         (Sense::AtMost(level), Kind::Reach) if level > 0.0 => Way::Looser,

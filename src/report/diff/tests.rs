@@ -219,3 +219,43 @@ fn what_is_wider_is_told_first() {
         all else\n  steps.a.run changed\n      one\n      two\n    - three\n    + THREE\n      four\n";
     assert!(text.starts_with(expected), "{text}");
 }
+
+#[test]
+fn a_larger_budget_is_wider() {
+    let plan = |head: &str| {
+        let text = format!("---\nkind: plan\nid: p\n{head}steps:\n{}\n---\n", step(""));
+        Consent::of(&sample::plan(&text), "plan.md")
+    };
+    let small = "budget: {max_attempts: 5, max_cost_usd: 1, max_wall_time_seconds: 60}\n";
+    let word = |before: &str, after: &str, path: &str| {
+        let found = diff(&plan(before), &plan(after));
+        let mut changes = found.changes.iter();
+        let change = changes.find(|change| change.line().unwrap().path() == path);
+        change.map(|change| change.word().to_owned())
+    };
+    for (after, path) in [
+        (small.replace('5', "6"), "budget.max_attempts"),
+        (
+            small.replace("usd: 1", "usd: 1.000001"),
+            "budget.max_cost_usd",
+        ),
+        (small.replace("60", "61"), "budget.max_wall_time_seconds"),
+        (small.replace("60", "60, progress: true"), "budget.progress"),
+        (
+            small.replace("max_attempts: 5, ", ""),
+            "budget.max_attempts",
+        ),
+        (String::new(), "budget.max_cost_usd"),
+    ] {
+        assert_eq!(
+            word(small, &after, path).as_deref(),
+            Some("wider"),
+            "{after}"
+        );
+        assert_eq!(
+            word(&after, small, path).as_deref(),
+            Some("narrower"),
+            "{after}"
+        );
+    }
+}

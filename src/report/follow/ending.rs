@@ -1,6 +1,8 @@
 use super::{Ending, News};
 use crate::engine::RunRef;
 use crate::machine::{Fact, StepState};
+use crate::report::noticed;
+use crate::time::format_duration;
 
 /// How a step ended, by its event alone.
 pub(super) fn ending(run: &RunRef, fact: &Fact) -> Option<Ending> {
@@ -66,6 +68,20 @@ pub(super) fn noted(fact: &Fact) -> Option<News> {
             crate::report::rounds::news(round),
         ),
         Fact::RunTimedOut => ("timed out", "the run took longer than it may".to_owned()),
+        Fact::BudgetNoticed { spent, percent } => ("budget", noticed(*spent, *percent)),
+        Fact::BudgetExtended { limit } => {
+            let limit = format_duration(std::time::Duration::from_millis(*limit));
+            let text = format!("the run makes progress, so it may take {limit} in all");
+            ("budget", text)
+        }
+        Fact::BudgetSpent { spent, at_once } => {
+            let then = if *at_once {
+                "what runs is ended"
+            } else {
+                "no further steps begin"
+            };
+            ("budget", format!("{then}: {spent}"))
+        }
         _ => return None,
     };
     Some(News::Noted { verb, text })

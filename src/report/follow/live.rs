@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use super::{Board, Lines, News, Volume, final_line, tell};
 use crate::engine::{Observer, RunRef, Stream};
-use crate::machine::{Attempt, Event, Fact};
+use crate::machine::{Attempt, Event, Fact, Ledger};
 use crate::report::paint::{BOLD, DIM, paint, plain};
-use crate::report::{elapsed, fit, plural};
+use crate::report::{elapsed, fit, ledger, plural};
 use crate::time::{Clock, Moment};
 
 /// The most running steps on view at once.
@@ -35,6 +35,8 @@ pub struct Live<W> {
     board: Board,
     lines: Lines,
     began: Option<Moment>,
+    /// What the outermost run has used up.
+    ledger: Ledger,
     drawn: usize,
 }
 
@@ -49,6 +51,7 @@ impl<W: Write> Live<W> {
             board: Board::default(),
             lines: Lines::default(),
             began: None,
+            ledger: Ledger::default(),
             drawn: 0,
         }
     }
@@ -113,6 +116,10 @@ impl<W: Write> Live<W> {
             let _ = writeln!(view, "{}", paint(DIM, &more));
         }
         view.push_str(&self.status(now.since(began), going.len()));
+        if let Some(used) = ledger(&self.ledger, now) {
+            let used = fit(&used, self.free(24));
+            let _ = writeln!(view, "{:>23}{}", "", paint(DIM, &used));
+        }
         self.colored(view)
     }
 
@@ -138,6 +145,7 @@ impl<W: Write> Observer for Live<W> {
     fn event(&mut self, run: &RunRef, event: &Event) {
         if run.path.is_empty() {
             self.began.get_or_insert(event.at);
+            self.ledger.take(event.at, &event.fact);
         }
         let mut text = String::new();
         if let Fact::AttemptEnded { attempt, .. } = &event.fact {
@@ -153,6 +161,12 @@ impl<W: Write> Observer for Live<W> {
         }
         let text = self.colored(text);
         self.above(&text);
+    }
+
+    fn behind(&mut self, run: &RunRef, event: &Event) {
+        if run.path.is_empty() {
+            self.ledger.take(event.at, &event.fact);
+        }
     }
 
     fn output(&mut self, run: &RunRef, attempt: &Attempt, _: Stream, bytes: &[u8]) {

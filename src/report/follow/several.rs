@@ -21,6 +21,12 @@ impl Observer for Several {
         }
     }
 
+    fn behind(&mut self, run: &RunRef, event: &Event) {
+        for observer in &mut self.all {
+            observer.behind(run, event);
+        }
+    }
+
     fn output(&mut self, run: &RunRef, attempt: &Attempt, stream: Stream, bytes: &[u8]) {
         for observer in self.all.iter_mut().filter(|o| o.wants_output()) {
             observer.output(run, attempt, stream, bytes);

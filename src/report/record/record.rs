@@ -1,7 +1,7 @@
 use serde::Serialize;
 
 use super::{Held, Looped, Shaken, Trajectory};
-use crate::machine::{Place, StepState};
+use crate::machine::{Ledger, Place, StepState};
 use crate::name::RunId;
 use crate::store::{ArtifactRow, AttemptRow, CheckRow, Owner, RunRow, StepRow};
 
@@ -35,6 +35,10 @@ pub struct Record {
     /// What let it begin and go on.
     #[serde(flatten)]
     pub held: Held,
+    /// What it has used up, and of what budget; absent if there is neither a budget nor anything
+    /// that only a ledger tells.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ledger: Option<Ledger>,
     /// The files that were left.
     pub artifacts: Vec<ArtifactRow>,
     /// The runs nested in it, each with the attempt that it is nested in.

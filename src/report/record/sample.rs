@@ -139,6 +139,7 @@ pub(super) fn record() -> Record {
         loops: Vec::new(),
         shaken: Vec::new(),
         held: super::Held::default(),
+        ledger: None,
         checks,
         artifacts: vec![ArtifactRow {
             step: name("fetch"),

@@ -8,12 +8,14 @@ use crate::name::RunId;
 use crate::report::lines::{INDENT, asked_for, broken, line, nth, word};
 use crate::report::paint::{DIM, GOOD, NAME, WARN, paint};
 use crate::report::rounds::rounds;
-use crate::report::{believed, counts, elapsed, first_line, moment, size, state_style};
+use crate::report::{believed, counts, elapsed, first_line, ledger, moment, size, state_style};
 use crate::store::{CheckRow, RunState, StepRow};
+use crate::time::Moment;
 
 /// A run with its steps, their checks, and the runs nested in them.
-pub fn show(record: &Record) -> String {
-    let mut text = head(record);
+/// `now` is when it is looked at.
+pub fn show(record: &Record, now: Moment) -> String {
+    let mut text = head(record, now);
     text.push('\n');
     steps(record, 0, &mut text);
     let own: Vec<&CheckRow> = record.own_rulings().collect();
@@ -33,7 +35,7 @@ pub fn show(record: &Record) -> String {
     text
 }
 
-fn head(record: &Record) -> String {
+fn head(record: &Record, now: Moment) -> String {
     let run = &record.run;
     let life = Life::of(run, record.owner);
     let state = paint(life.style(), life.as_str());
@@ -58,6 +60,9 @@ fn head(record: &Record) -> String {
         .map(|took| format!(" · took {took}"))
         .unwrap_or_default();
     field("started", &format!("{}{took}", moment(run.created)));
+    let used = record.ledger.as_ref();
+    let used = used.and_then(|used| ledger(used, now));
+    field("used", &used.unwrap_or_default());
     if let Some(earlier) = &run.retry_of {
         field("retry of", earlier.short());
     }
@@ -202,9 +207,15 @@ fn next(record: &Record) -> String {
 #[cfg(test)]
 mod tests {
     use super::show;
-    use crate::machine::Standing;
+    use crate::machine::{Ledger, Standing};
+    use crate::model::Budget;
     use crate::report::plain;
     use crate::report::record::sample;
+    use crate::time::Moment;
+
+    fn at() -> Moment {
+        Moment::from_millis(1_700_000_000_000 + 90_000)
+    }
 
     #[test]
     fn a_record_tells_states_checks_and_what_to_do() {
@@ -229,7 +240,7 @@ artifacts
 
 next: wf logs 1a2b3c4d build · wf why 1a2b3c4d build · wf retry 1a2b3c4d
 ";
-        assert_eq!(plain(&show(&sample::record())), expected);
+        assert_eq!(plain(&show(&sample::record(), at())), expected);
     }
 
     #[test]
@@ -239,7 +250,7 @@ next: wf logs 1a2b3c4d build · wf why 1a2b3c4d build · wf retry 1a2b3c4d
         fetch.standing = Standing::Reported;
         fetch.stale = Some("data.json".into());
         record.shake(&sample::plan());
-        let text = plain(&show(&record));
+        let text = plain(&show(&record, at()));
         for line in [
             "   reported      1.2s  fetch · evidence is stale: data.json changed after it was checked\n",
             "     failed      1.2s  build · attempt 2 · depends on `fetch`, whose evidence is stale\n",
@@ -247,5 +258,23 @@ next: wf logs 1a2b3c4d build · wf why 1a2b3c4d build · wf retry 1a2b3c4d
         ] {
             assert!(text.contains(line), "{line} in {text}");
         }
+    }
+
+    #[test]
+    fn what_was_used_up_is_one_line() {
+        let mut record = sample::record();
+        record.ledger = Some(Ledger {
+            attempts: 3,
+            since: Some(Moment::from_millis(1_700_000_000_000)),
+            budget: Some(Budget {
+                max_attempts: Some(4),
+                max_wall_time_ms: Some(600_000),
+                ..Budget::default()
+            }),
+            ..Ledger::default()
+        });
+        let text = plain(&show(&record, at()));
+        let line = "\n  used     attempts 3/4 · 1m30s/10m\n";
+        assert!(text.contains(line), "{text}");
     }
 }

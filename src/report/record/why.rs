@@ -3,7 +3,7 @@ use std::fmt::Write as _;
 use super::Record;
 use super::record::place;
 use super::trust::untrusted;
-use crate::machine::{Exit, Guard, NOT_CHOSEN, Place, StepState};
+use crate::machine::{Exit, Guard, NOT_CHOSEN, Place, SPENT, StepState};
 use crate::model::{Class, Mode, Plan, Step};
 use crate::name::RunId;
 use crate::report::paint::{BOLD, DIM, paint};
@@ -148,7 +148,9 @@ fn skip_rule(row: &StepRow, step: Option<&Step>) -> String {
     let asks = step
         .and_then(|step| step.when.as_ref())
         .is_some_and(crate::expr::Expr::asks_status);
-    if row.why == NOT_CHOSEN {
+    if row.why.contains(SPENT) {
+        "the rule: once a limit of the budget is reached, less what is kept, no step begins".into()
+    } else if row.why == NOT_CHOSEN {
         "`wf retry --only` runs nothing that is not chosen, and it had no result to keep".into()
     } else if asks {
         "its `when` asks for the state of steps, so it decides alone; it was not true".into()
@@ -214,7 +216,8 @@ fn attempts(of: &Why<'_>, row: &StepRow, step: Option<&Step>) -> Vec<String> {
         } else if let (Some(class), Some(step)) = (class, step) {
             let loops = of.record.loops_until(of.place, attempt.attempt);
             let made = attempt.attempt.saturating_sub(loops);
-            reasons.extend(retried(made, class, step, last && row.state.is_final()));
+            let over = last && row.state.is_final();
+            reasons.extend(retried(made, class, step, over).or_else(|| unpaid(of, over)));
         }
     }
     reasons
@@ -282,6 +285,15 @@ fn retried(made: u32, class: Class, step: &Step, last: bool) -> Option<String> {
         ));
     }
     (n > max).then(|| format!("its failure was {word}, and all {max} retries were used"))
+}
+
+/// Why the budget let no attempt follow that `retry` would have allowed.
+fn unpaid(of: &Why<'_>, over: bool) -> Option<String> {
+    let spent = of.record.ledger.as_ref()?.spent?;
+    let failed = of.record.steps.iter();
+    let mut failed = failed.filter(|row| row.state == StepState::Failed);
+    let failed = failed.any(|row| place(row) == *of.place);
+    (over && failed).then(|| format!("it was not repeated: {SPENT}: {spent}"))
 }
 
 fn class_word(class: Class) -> &'static str {

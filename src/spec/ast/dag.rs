@@ -103,6 +103,7 @@ impl From<Dag> for Plan {
             secrets: dag.secrets,
             policy,
             timeout: dag.timeout,
+            budget: None,
             steps: nodes,
             finally: Vec::new(),
             inspect: dag.inspect,

@@ -4,6 +4,7 @@
 
 mod alternative;
 mod approve;
+mod budget;
 mod cache;
 mod check;
 mod classify;
@@ -31,6 +32,7 @@ mod wait;
 
 pub use alternative::Alternative;
 pub use approve::Approve;
+pub use budget::Budget;
 pub use cache::Cache;
 pub use check::Check;
 pub use classify::{Blame, ClassRule};

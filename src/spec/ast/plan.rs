@@ -1,4 +1,6 @@
-use super::{Check, Escalation, GateRef, Param, PlanOutput, Policy, Replan, Secret, Step, sound};
+use super::{
+    Budget, Check, Escalation, GateRef, Param, PlanOutput, Policy, Replan, Secret, Step, sound,
+};
 use crate::diag::{Code, Diagnostic};
 use crate::expr::Template;
 use crate::name::{EnvName, Name, PlanId};
@@ -26,6 +28,8 @@ record! {
         optional policy: Policy,
         /// The longest a run may take, `finally` steps aside.
         optional timeout: Spanned<Period>,
+        /// What a run may use up at most: attempts, time, tokens, money.
+        optional budget: Box<Budget>,
         /// The steps.
         optional steps: Vec<Step>,
         /// Steps that run last, one after another, whatever happened.
@@ -46,7 +50,7 @@ record! {
         /// How far a run that failed is tried another way; not at all if absent.
         optional replan: Replan,
     }
-    later { "budget", "skills", "on_stuck" }
+    later { "skills", "on_stuck" }
     aside {
         /// The order of steps that the author of a dag expects, layer by layer.
         layers: Option<Spanned<Vec<Vec<Spanned<Name>>>>>,
@@ -60,6 +64,9 @@ record! {
 fn has_steps(plan: &mut Plan, fields: &Fields<'_, '_>, decoder: &mut Decoder<'_>) {
     sound::some_time(plan.timeout.as_ref(), decoder);
     sound::own_names(&plan.env, decoder);
+    if let Some(budget) = &plan.budget {
+        budget.leaves_steps_something(plan.finally.len(), decoder);
+    }
     if !fields.has("steps") {
         let message = "a plan without `steps` is a briefing for an agent, \
                        which this version cannot use yet";

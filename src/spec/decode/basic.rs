@@ -91,7 +91,9 @@ macro_rules! whole {
                     decoder.wrong_type(node, "a whole number");
                     return None;
                 };
-                let fits = number.as_i64().and_then(|whole| whole.try_into().ok());
+                let (small, large) = (number.as_i64(), number.as_u64());
+                let small = small.and_then(|whole| Self::try_from(whole).ok());
+                let fits = small.or_else(|| large.and_then(|whole| whole.try_into().ok()));
                 if fits.is_none() {
                     let bounds = (Self::MIN, Self::MAX);
                     let message = format!("expected a whole number from {} to {}", bounds.0, bounds.1);
@@ -103,7 +105,7 @@ macro_rules! whole {
     )* };
 }
 
-whole!(u16, u32, i32, i64);
+whole!(u16, u32, u64, i32, i64);
 
 impl Decode for Value {
     fn decode(node: &Node<'_>, _: &mut Decoder<'_>) -> Option<Self> {

@@ -114,6 +114,7 @@ impl Lowering<'_> {
                 .collect(),
             policy: completed(plan.policy.as_ref(), &self.defaults.policy),
             timeout: plan.timeout.as_ref().map(|period| period.value.0),
+            budget: plan.budget.as_deref().map(ast::Budget::lowered),
             steps: self.steps(plan, file)?,
             main: plan.steps().len(),
             verify: checks(&plan.inspect, &plan.test, &plan.verify),

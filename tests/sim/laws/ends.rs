@@ -50,7 +50,8 @@ pub fn stopping(look: &Look<'_>) -> Result<(), String> {
     } = &event.fact
     {
         let cancels = look.plan().parts().policy.on_failure == OnFailure::Cancel;
-        let may = look.decided().ending() || cancels && look.decided().stopping;
+        let may = look.decided().ending() || look.decided().budget.spent;
+        let may = may || cancels && look.decided().stopping;
         return ensure(may, || format!("{place} is cancelled, and nobody asked"));
     }
     let Some(place) = begins(&event.fact) else {
@@ -213,7 +214,7 @@ pub fn outcome(look: &Look<'_>) -> Result<(), String> {
     let lost = known.rounds.last().is_some_and(|round| !round.goes_on()) && !near;
     let lost = lost && last != Some(Directive::Accept) && !known.timed_out;
     let bad = (known.failed.is_some() || known.judged == Some(false)) && !near;
-    let bad = bad || known.timed_out || known.blocked;
+    let bad = bad || known.timed_out || known.blocked || known.budget.spent;
     let right = match outcome {
         Outcome::Cancelled => known.cancelled.is_some(),
         _ if known.cancelled.is_some() => false,

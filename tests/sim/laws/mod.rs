@@ -1,5 +1,6 @@
 //! The invariants, by name. `docs/guarantees.md` lists them for people; a test compares the two.
 
+mod budget;
 mod ends;
 mod gates;
 mod phases;
@@ -204,6 +205,11 @@ pub const LAWS: &[Law] = &[
         name: "finally",
         says: "The `finally` steps come after all others, one after the other, each once, and are cancelled only by who insists.",
         holds: ends::finally,
+    },
+    Law {
+        name: "budget",
+        says: "No attempt begins beyond a budget, but the first of each `finally` step; each part of a limit is noticed once; and what is used up is what the events say, however often the run is resumed.",
+        holds: budget::budget,
     },
     Law {
         name: "tally",

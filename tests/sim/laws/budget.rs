@@ -1,0 +1,77 @@
+//! Laws of budgets.
+
+use wf::machine::{Fact, Outcome, Place};
+use wf::model::Resource;
+use wf::time::Moment;
+
+use super::super::ledger::is_finally;
+use super::super::look::{Look, Seen};
+use super::ensure;
+
+pub fn budget(look: &Look<'_>) -> Result<(), String> {
+    let known = &look.decided().budget;
+    let event = match (look.seen, look.engine()) {
+        (Seen::Event(event), _) => event,
+        (Seen::Over, Some(engine)) => {
+            let told = engine.machine.ledger().usage();
+            return ensure(told == known.used, || {
+                format!("it says {told:?}, and its events {:?}", known.used)
+            });
+        }
+        _ => return Ok(()),
+    };
+    match &event.fact {
+        Fact::AttemptStarted(attempt) => {
+            begins(look, &attempt.place, attempt.attempt == 1, event.at)
+        }
+        Fact::BudgetNoticed { spent, percent } => {
+            let used = known.used(spent.what, event.at);
+            let before = known.noticed.get(&spent.what).copied().unwrap_or(0);
+            let reached = used * 100 >= spent.limit * u64::from(*percent);
+            ensure(used == spent.used && reached && before < *percent, || {
+                format!("{spent:?} is {percent} % and {used}, after {before} %")
+            })
+        }
+        Fact::BudgetExtended { limit } => {
+            let own = known.budget.as_ref().and_then(|b| b.max_wall_time_ms);
+            let most = own.map_or(0, |own| 2 * own);
+            let more = known.time.is_some_and(|time| time < *limit) && *limit <= most;
+            ensure(more && !known.spent, || {
+                format!("it is extended from {:?} to {limit}", known.time)
+            })
+        }
+        Fact::BudgetSpent { spent, .. } => {
+            let used = known.used(spent.what, event.at);
+            let kept = known.kept(spent.what, spent.limit, last(look));
+            ensure(used == spent.used && used + kept >= spent.limit, || {
+                format!("{spent:?} is not spent: {used}, and {kept} kept")
+            })
+        }
+        Fact::RunEnded { outcome, .. } => {
+            let good = *outcome == Outcome::Succeeded;
+            ensure(!(good && known.spent), || "a spent budget succeeds".into())
+        }
+        _ => Ok(()),
+    }
+}
+
+/// How many `finally` steps there are.
+fn last(look: &Look<'_>) -> usize {
+    look.plan().steps().len() - look.plan().parts().main
+}
+
+/// Whether an attempt may begin.
+fn begins(look: &Look<'_>, place: &Place, first: bool, at: Moment) -> Result<(), String> {
+    let known = &look.decided().budget;
+    let finally = is_finally(look.plan(), place);
+    let over = |(what, limit): &(Resource, u64)| {
+        let kept = known.kept(*what, *limit, last(look));
+        let kept = if finally { 0 } else { kept };
+        known.used(*what, at) + kept >= *limit
+    };
+    let over = known.limits().into_iter().find(over);
+    let may = finally && first || over.is_none() && (finally || !known.spent);
+    ensure(may, || {
+        format!("{place} begins, and {over:?} is used up: {:?}", known.used)
+    })
+}

@@ -103,7 +103,12 @@ pub fn change(change: &Change) -> String {
 
 /// What a round led to, in one line, while it happens.
 pub fn news(round: &Round) -> String {
-    let mut text = format!("round {} · {}", round.number, round.rationale);
+    let mut text = format!(
+        "{} · {} · {}",
+        round.number,
+        directive(round.solved.directive),
+        round.rationale
+    );
     for one in &round.changes {
         let _ = write!(text, " · {}", change(one));
     }

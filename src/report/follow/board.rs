@@ -5,7 +5,7 @@ use super::held::held;
 use super::news::subject;
 use super::{Ending, News, RunEnding, Tail};
 use crate::engine::RunRef;
-use crate::machine::{Attempt, Event, Fact, Gap, Place, StepState, Verdict};
+use crate::machine::{Attempt, Event, Fact, Gap, Place, Round, StepState, Verdict};
 use crate::name::RunId;
 use crate::time::Moment;
 
@@ -20,6 +20,8 @@ pub struct Board {
     first: Option<Moment>,
     ended: u32,
     failed: u32,
+    /// The rounds of the outermost run; a plan bounds how many there can be.
+    rounds: Vec<Round>,
 }
 
 /// A run that goes on.
@@ -61,6 +63,7 @@ impl Board {
     pub fn event(&mut self, run: &RunRef, event: &Event) -> Option<News> {
         let top = run.path.is_empty();
         self.first.get_or_insert(event.at);
+        self.behind(run, event);
         match &event.fact {
             Fact::RunStarted { plan, .. } => {
                 self.open(run);
@@ -101,6 +104,13 @@ impl Board {
                 let noted = noted(other).filter(|_| top);
                 noted.or_else(|| held(run, other))
             }
+        }
+    }
+
+    /// Takes in what happened before a run is gone on with, which is no news.
+    pub fn behind(&mut self, run: &RunRef, event: &Event) {
+        if let (Fact::RoundClosed(round), true) = (&event.fact, run.path.is_empty()) {
+            self.rounds.push((**round).clone());
         }
     }
 
@@ -278,6 +288,7 @@ impl Board {
             stale: stale.clone(),
             accepted: *accepted,
             took: event.at.since(self.first.unwrap_or(event.at)),
+            rounds: std::mem::take(&mut self.rounds),
         })))
     }
 }

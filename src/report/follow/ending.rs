@@ -63,10 +63,7 @@ pub(super) fn noted(fact: &Fact) -> Option<News> {
         ),
         Fact::CancelRequested { why, force: true } => ("killing", format!("at once: {why}")),
         Fact::CancelRequested { why, force: false } => ("cancelling", why.clone()),
-        Fact::RoundClosed(round) => (
-            round.solved.directive.as_str(),
-            crate::report::rounds::news(round),
-        ),
+        Fact::RoundClosed(round) => ("round", crate::report::rounds::news(round)),
         Fact::RunTimedOut => ("timed out", "the run took longer than it may".to_owned()),
         Fact::BudgetNoticed { spent, percent } => ("budget", noticed(*spent, *percent)),
         Fact::BudgetExtended { limit } => {

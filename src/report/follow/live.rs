@@ -164,6 +164,7 @@ impl<W: Write> Observer for Live<W> {
     }
 
     fn behind(&mut self, run: &RunRef, event: &Event) {
+        self.board.behind(run, event);
         if run.path.is_empty() {
             self.ledger.take(event.at, &event.fact);
         }

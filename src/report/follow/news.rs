@@ -1,7 +1,9 @@
 use std::time::Duration;
 
 use crate::engine::RunRef;
-use crate::machine::{Criteria, Gap, Loop, Outcome, Stale, Standing, StepState, Tally, Verdict};
+use crate::machine::{
+    Criteria, Gap, Loop, Outcome, Round, Stale, Standing, StepState, Tally, Verdict,
+};
 use crate::model::Class;
 use crate::name::{Name, PlanId, RunId};
 
@@ -116,6 +118,8 @@ pub struct RunEnding {
     pub accepted: Option<Criteria>,
     /// How long it took.
     pub took: Duration,
+    /// What the controller made of its rounds.
+    pub rounds: Vec<Round>,
 }
 
 impl Ending {

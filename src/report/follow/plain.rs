@@ -54,6 +54,10 @@ impl<W: Write> Observer for Plain<W> {
         }
     }
 
+    fn behind(&mut self, run: &RunRef, event: &Event) {
+        self.board.behind(run, event);
+    }
+
     fn output(&mut self, run: &RunRef, attempt: &Attempt, _: Stream, bytes: &[u8]) {
         self.board.output(run, attempt, bytes);
         if self.volume == Volume::Verbose {

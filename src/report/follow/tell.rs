@@ -2,9 +2,11 @@ use std::fmt::Write as _;
 use std::time::Duration;
 
 use super::{Ending, News, RunEnding};
-use crate::machine::{Outcome, Stale, StepState, Verdict};
+use crate::ggs::{Directive, Solved};
+use crate::machine::{Outcome, Round, Stale, StepState, Verdict};
 use crate::report::lines::{INDENT, broken, line, nth, word};
 use crate::report::paint::{BAD, BOLD, DIM, GOOD, NAME, WARN, paint};
+use crate::report::rounds::rounds;
 use crate::report::words::{believed, counts, outcome_style, state_style};
 use crate::report::{elapsed, first_line, plural};
 
@@ -66,8 +68,14 @@ pub fn tell(news: &News, volume: Volume) -> String {
 
 /// How a run ended: `succeeded · 5 verified, 2 reported · 3.2s · run 1a2b3c4d`; where it did not
 /// succeed, why, and how to go on.
+///
+/// Before it, the rounds, if there was more than one or one that did not hold.
 pub fn final_line(ending: &RunEnding) -> String {
-    let mut text = paint(outcome_style(ending.outcome), ending.outcome.as_str());
+    let mut text = trajectory(&ending.rounds);
+    text.push_str(&paint(
+        outcome_style(ending.outcome),
+        ending.outcome.as_str(),
+    ));
     let took = elapsed(ending.took);
     let run = paint(NAME, ending.run.short());
     let _ = writeln!(
@@ -92,6 +100,24 @@ pub fn final_line(ending: &RunEnding) -> String {
         let _ = writeln!(text, "to go on: {}", paint(NAME, &retry));
     }
     text
+}
+
+/// The way that a run went, round after round. Of a single round in which everything held there is
+/// nothing to tell.
+fn trajectory(all: &[Round]) -> String {
+    if matches!(
+        all,
+        [] | [Round {
+            solved: Solved {
+                directive: Directive::Accept,
+                ..
+            },
+            ..
+        }]
+    ) {
+        return String::new();
+    }
+    format!("{}\n{}\n", paint(DIM, "rounds"), rounds(all, false))
 }
 
 /// Which evidence is not worth what it was: ` (evidence of `build` is stale: …)`.
@@ -283,6 +309,7 @@ mod tests {
             stale: Vec::new(),
             accepted: None,
             took: Duration::from_millis(3_210),
+            rounds: Vec::new(),
         };
         let line = "succeeded · 5 verified, 2 reported · 3.2s · run 1a2b3c4d\n";
         assert_eq!(plain(&final_line(&ending)), line);

@@ -6,6 +6,7 @@ use crate::gate::{Action, GateResult};
 use crate::machine::{Approved, Ask, Event, Fact, Given, Place, Round};
 use crate::report::moment;
 use crate::report::paint::{BAD, DIM, WARN, paint};
+use crate::time::Moment;
 
 /// What let a run begin and go on: approvals, gates, decisions, rounds.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -22,6 +23,9 @@ pub struct Held {
     /// What the controller made of its rounds.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub rounds: Vec<Round>,
+    /// When each of them ended.
+    #[serde(skip)]
+    pub(super) closed: Vec<Moment>,
 }
 
 /// Something that people were asked.
@@ -58,6 +62,9 @@ impl Held {
     pub fn of<'a>(events: impl IntoIterator<Item = &'a Event>) -> Self {
         let mut held = Self::default();
         for event in events {
+            if let Fact::RoundClosed(_) = &event.fact {
+                held.closed.push(event.at);
+            }
             held.take(&event.fact);
         }
         held

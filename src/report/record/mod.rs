@@ -13,6 +13,7 @@ mod looped;
     reason = "the module is named after its type"
 )]
 mod record;
+mod redone;
 mod runs;
 #[cfg(test)]
 mod sample;

@@ -7,6 +7,7 @@ use crate::machine::{Exit, Guard, NOT_CHOSEN, Place, SPENT, StepState};
 use crate::model::{Class, Mode, Plan, Step};
 use crate::name::RunId;
 use crate::report::paint::{BOLD, DIM, paint};
+use crate::report::rounds::change;
 use crate::report::{believed, first_line, state_style};
 use crate::store::{AttemptRow, CheckRow, StepRow};
 
@@ -64,6 +65,7 @@ pub fn why(of: &Why<'_>) -> String {
                     .gap(of.place)
                     .map(|gap| format!("{gap} of its criteria")),
             );
+            reasons.extend(otherwise(of, row));
             reasons.extend(confined(of));
             reasons.extend(untrusted(of.plan, of.place.step.as_str()));
             reasons.extend(end(of.record, row));
@@ -204,8 +206,10 @@ fn attempts(of: &Why<'_>, row: &StepRow, step: Option<&Step>) -> Vec<String> {
     let attempts: Vec<&AttemptRow> = of.record.attempts.iter().filter(own).collect();
     let mut reasons = Vec::new();
     for (at, attempt) in attempts.iter().enumerate() {
+        let round = of.record.round_of(attempt);
+        let next = attempts.get(at + 1).map(|next| of.record.round_of(next));
         reasons.push(told(of, row, attempt));
-        let last = at + 1 == attempts.len();
+        let last = next.is_none();
         let class = attempt.class.or(if last {
             row.class
         } else {
@@ -214,13 +218,49 @@ fn attempts(of: &Why<'_>, row: &StepRow, step: Option<&Step>) -> Vec<String> {
         if let Some(looped) = of.record.looped_after(row, attempt.attempt) {
             reasons.push(looped);
         } else if let (Some(class), Some(step)) = (class, step) {
-            let loops = of.record.loops_until(of.place, attempt.attempt);
-            let made = attempt.attempt.saturating_sub(loops);
-            let over = last && row.state.is_final();
+            let step = of.record.as_done(step, round);
+            let made = counted(of, attempt);
+            let over = last && row.state.is_final() || next.is_some_and(|next| next != round);
             reasons.extend(retried(made, class, step, over).or_else(|| unpaid(of, over)));
+        }
+        if let Some(next) = next.filter(|next| *next != round) {
+            reasons.extend(redone(of, attempt, (round, next)));
         }
     }
     reasons
+}
+
+/// In which way it was done, if not as it is written.
+fn otherwise(of: &Why<'_>, row: &StepRow) -> Option<String> {
+    let done = matches!(row.state, StepState::Succeeded | StepState::Failed);
+    let way = of.record.way(of.place).filter(|_| done)?;
+    Some(format!("it was done {way}"))
+}
+
+/// How many attempts `retry` counted up to this one: those of its round that no loop asked for.
+fn counted(of: &Why<'_>, attempt: &AttemptRow) -> u32 {
+    let before = of.record.made_before(attempt);
+    let loops = |until| of.record.loops_until(of.place, until);
+    let looped = loops(attempt.attempt).saturating_sub(loops(before));
+    let own = attempt.attempt.saturating_sub(before);
+    own.saturating_sub(looped)
+}
+
+/// Why an attempt of a later round followed.
+fn redone(of: &Why<'_>, attempt: &AttemptRow, (from, to): (usize, usize)) -> Vec<String> {
+    let closed = of.record.held.rounds.iter().take(to.saturating_sub(1));
+    let closed = closed.skip(from.saturating_sub(1));
+    let step = &attempt.step;
+    let again = closed.filter(|round| round.reopened.contains(step));
+    let reasons = again.map(|round| {
+        let changed = round.changes.iter().find(|one| one.step == *step);
+        let number = round.number;
+        match changed {
+            Some(one) => format!("round {number} led to another way: {}", change(one)),
+            None => format!("round {number} let it run again, with what failed in it"),
+        }
+    });
+    reasons.collect()
 }
 
 /// How an attempt ended, and what its checks ruled.

@@ -35,6 +35,7 @@ mod pinned;
 mod pipelines;
 mod processes;
 mod restricted;
+mod rounds;
 mod schemas;
 mod secrets;
 mod sim;

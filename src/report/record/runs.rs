@@ -1,7 +1,7 @@
 use anstyle::Style;
 
 use super::Life;
-use crate::report::paint::{DIM, NAME};
+use crate::report::paint::{DIM, NAME, WARN};
 use crate::report::{Align, Table, counts, elapsed, moment};
 use crate::store::{Owner, RunRow, RunState};
 use crate::time::Moment;
@@ -34,13 +34,23 @@ pub fn runs(rows: &[(RunRow, Option<Owner>)], now: Moment) -> String {
         table.row(vec![
             (row.id.short().to_owned(), NAME),
             (plan, Style::new()),
-            (life.as_str().to_owned(), life.style()),
+            state(row, life),
             (steps, Style::new()),
             (moment(row.created), DIM),
             (took, Style::new()),
         ]);
     }
     table.render()
+}
+
+/// The word for the life of a run. What was accepted with less than all is not told as a success
+/// like others.
+fn state(row: &RunRow, life: Life) -> (String, Style) {
+    if row.accepted.is_some() {
+        ("accepted".to_owned(), WARN)
+    } else {
+        (life.as_str().to_owned(), life.style())
+    }
 }
 
 #[cfg(test)]

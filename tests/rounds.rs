@@ -1,0 +1,485 @@
+//! Rounds of replanning through the real program: what failed is done in another declared way, and
+//! what holds stays.
+
+use serde_json::{Value, json};
+
+use crate::crash::kill_both;
+use crate::decisions::last;
+use crate::support::{Did, Office, Sandbox, until};
+
+/// A plan with these steps, and these numbers of `replan`.
+fn plan(replan: &str, rest: &str) -> String {
+    format!("---\nkind: plan\nid: p\nreplan: {{{replan}}}\nsteps:\n{rest}\n---\n")
+}
+
+fn ran(replan: &str, rest: &str) -> (Sandbox, Did) {
+    let place = Sandbox::new();
+    place.file("p.md", plan(replan, rest));
+    let did = place.wf(&["run", "p.md"]);
+    (place, did)
+}
+
+fn shown(place: &Sandbox) -> Value {
+    let text = place.wf(&["show", "--last", "--json"]).exits(0).out;
+    serde_json::from_str(&text).unwrap()
+}
+
+/// What each round led to, and what was changed: `change_path fetch=near`.
+fn rounds(place: &Sandbox) -> Vec<String> {
+    let record = shown(place);
+    let all = record["rounds"].as_array().cloned().unwrap_or_default();
+    let told = all.iter().map(|round| {
+        let mut text = round["directive"].as_str().unwrap().to_owned();
+        for change in round["changes"].as_array().into_iter().flatten() {
+            let (step, to) = (change["step"].as_str(), change["to"].as_str());
+            text += &format!(" {}={}", step.unwrap(), to.unwrap_or("as written"));
+        }
+        if round.get("stuck").is_some() {
+            text += " stuck";
+        }
+        text
+    });
+    told.collect()
+}
+
+/// What ran, a word each.
+fn trail(place: &Sandbox) -> Vec<String> {
+    let text = place.read("ran.txt");
+    text.lines().map(ToOwned::to_owned).collect()
+}
+
+/// A step whose mirror is dead, with another that is not.
+const FETCH: &str = "  - id: fetch\n    target: dead\n    env: {FROM: dead}\n    run: |\n\
+    \x20     echo \"fetch $FROM\" >> ran.txt\n\
+    \x20     test \"$FROM\" != dead || { echo 'curl: (7) Connection refused' >&2; exit 7; }\n\
+    \x20     echo \"$FROM\" > got.txt\n\
+    \x20   verify: [{name: there, run: test -s got.txt}]\n\
+    \x20   alternatives:\n\
+    \x20     - {id: near, target: near, env: {FROM: near}}\n";
+
+/// A step that makes what is wrong, with another tool that does not.
+const BUILD: &str = "  - id: build\n    run: echo build >> ran.txt; echo wrong > out.txt\n\
+    \x20   verify: [{name: right, run: grep -qx right out.txt}, {name: long, run: grep -q gh out.txt}]\n\
+    \x20   alternatives:\n\
+    \x20     - {id: other, run: \"echo other >> ran.txt; echo right > out.txt\"}\n";
+
+/// A step that makes a number that grows from way to way: each is wrong by one less.
+fn counts(checks: usize, ways: usize) -> String {
+    let mut text = String::from(
+        "  - id: count\n    run: echo 0 > n.txt; echo way 0 >> ran.txt\n    verify:\n",
+    );
+    for at in 1..=checks {
+        text += &format!("      - {{name: c{at}, run: test \"$(cat n.txt)\" -ge {at}}}\n");
+    }
+    text += "    alternatives:\n";
+    for way in 1..=ways {
+        text += &format!(
+            "      - {{id: w{way}, run: \"echo {way} > n.txt; echo way {way} >> ran.txt\"}}\n"
+        );
+    }
+    text
+}
+
+#[test]
+fn a_dead_mirror_is_replaced_by_another_target_of_the_same_tool() {
+    let (place, did) = ran("", FETCH);
+    assert_eq!(did.code, Some(0), "{}", did.all());
+    assert_eq!(rounds(&place), ["change_path fetch=near", "accept"]);
+    assert_eq!(trail(&place), ["fetch dead", "fetch near"]);
+    let record = shown(&place);
+    assert_eq!(record["rounds"][0]["blocked_targets"], json!(["dead"]));
+    assert_eq!(record["rounds"][0]["class"], "environmental");
+    assert!(record["rounds"][0].get("blocked_tools").is_none());
+    assert_eq!(record["rounds"][0]["changes"][0]["tool"], "fetch");
+    assert_eq!(record["run"]["standing"], "verified", "{record:#}");
+    // The end tells the way there, before the line that says how it ended.
+    let out = did.out;
+    let table = out.find("\nrounds\n").unwrap();
+    assert!(table < out.find("succeeded · 1 verified").unwrap(), "{out}");
+    let why = place.wf(&["why", "--last", "fetch"]).exits(0);
+    why.says("it was done in its way `near`, since round 2 (change_path)")
+        .says("round 1 led to another way")
+        .says("the step has no `retry`");
+    place
+        .wf(&["show", "--last", "--rounds"])
+        .exits(0)
+        .says("targets   blocked: dead")
+        .says("again     fetch");
+}
+
+#[test]
+fn a_wrong_result_after_that_is_made_by_another_tool_and_what_holds_stays() {
+    let build = BUILD.replace(
+        "run: echo build",
+        "depends_on: [fetch]\n    run: echo build",
+    );
+    let (place, did) = ran("", &format!("{FETCH}{build}"));
+    assert_eq!(did.code, Some(0), "{}", did.all());
+    assert_eq!(
+        rounds(&place),
+        [
+            "change_path fetch=near",
+            "change_approach build=other",
+            "accept"
+        ]
+    );
+    // What was verified did not run again.
+    assert_eq!(
+        trail(&place),
+        ["fetch dead", "fetch near", "build", "other"]
+    );
+    let record = shown(&place);
+    assert_eq!(record["rounds"][1]["blocked_tools"], json!(["build"]));
+    assert_eq!(record["rounds"][1]["reopened"], json!(["build"]));
+    place
+        .wf(&["why", "--last", "fetch"])
+        .says("since round 2 (change_path)");
+}
+
+#[test]
+fn each_round_has_all_retries_and_attempts_go_on_counting() {
+    let retry = FETCH.replace(
+        "    verify:",
+        "    retry: {max: 2, on: [environmental]}\n    verify:",
+    );
+    let dead = retry.replace(
+        "{id: near, target: near, env: {FROM: near}}",
+        "{id: near, target: near, run: \"echo near $WF_ATTEMPT >> ran.txt; test $WF_ATTEMPT -ge 6\\n \
+         || { echo 'Connection refused' >&2; exit 7; }\\necho x > got.txt\"}",
+    );
+    let dead = dead.replace("-ge 6\\n", "-ge 6");
+    let (place, did) = ran("", &dead);
+    assert_eq!(did.code, Some(0), "{}", did.all());
+    assert_eq!(
+        trail(&place),
+        [
+            "fetch dead",
+            "fetch dead",
+            "fetch dead",
+            "near 4",
+            "near 5",
+            "near 6"
+        ]
+    );
+    let why = place.wf(&["why", "--last", "fetch"]).exits(0).out;
+    assert_eq!(
+        why.matches("so it was repeated: 1 of 2 retries").count(),
+        2,
+        "{why}"
+    );
+    assert_eq!(
+        why.matches("so it was repeated: 2 of 2 retries").count(),
+        2,
+        "{why}"
+    );
+    assert_eq!(why.matches("all 2 retries were used").count(), 1, "{why}");
+}
+
+#[test]
+fn items_that_ended_well_stay() {
+    let steps = "  - id: each\n    for_each: [a, b, c]\n    env: {ITEM: '{{ item }}', WAY: first}\n\
+        \x20   run: |\n      echo \"$WAY $ITEM\" >> ran.txt\n\
+        \x20     if test \"$WAY $ITEM\" = 'first b'; then echo wrong > $ITEM.txt; else echo right > $ITEM.txt; fi\n\
+        \x20   max_parallel: 1\n\
+        \x20   verify: [{name: right, exec: [grep, -qx, right, '{{ item }}.txt']}]\n\
+        \x20   alternatives: [{id: second, tool: other, env: {WAY: second}}]\n";
+    let (place, did) = ran(
+        "strict: true",
+        &format!("{steps}policy: {{on_failure: continue}}"),
+    );
+    assert_eq!(did.code, Some(0), "{}", did.all());
+    assert_eq!(trail(&place), ["first a", "first b", "first c", "second b"]);
+    let record = shown(&place);
+    assert_eq!(record["rounds"][0]["criteria"], json!({"met": 2, "of": 3}));
+}
+
+#[test]
+fn what_is_little_is_accepted_and_never_told_as_all() {
+    let tidy = "finally:\n  - {id: was, when: failed(), run: echo failed >> ran.txt}\n\
+        \x20 - {id: is, when: succeeded(), run: echo succeeded >> ran.txt}";
+    let steps = counts(4, 1).replace("echo 0 >", "echo 3 >");
+    let (place, did) = ran("", &format!("{steps}{tidy}"));
+    assert_eq!(did.code, Some(7), "{}", did.all());
+    did.says("accepted within δ: 3 of 4 criteria; the others do not hold");
+    assert_eq!(rounds(&place), ["success"]);
+    assert_eq!(trail(&place), ["way 0", "succeeded"]);
+    let record = shown(&place);
+    assert_eq!(
+        record["run"]["accepted"],
+        json!({"met": 3, "of": 4}),
+        "{record:#}"
+    );
+    assert_eq!(record["run"]["standing"], "reported", "{record:#}");
+    assert_eq!(record["steps"][0]["standing"], "refuted", "{record:#}");
+    place.wf(&["runs"]).exits(0).says("accepted");
+    place
+        .wf(&["show", "--last"])
+        .exits(0)
+        .says("within δ: 3 of 4 criteria");
+}
+
+#[test]
+fn strict_accepts_nothing_less_than_all() {
+    for (replan, ci) in [("strict: true", ""), ("", "true")] {
+        let place = Sandbox::new();
+        let steps = counts(4, 4).replace("echo 0 >", "echo 3 >");
+        place.file("p.md", plan(replan, &steps));
+        let mut run = place.command(&["run", "p.md"]);
+        let did = Did::of(run.env("CI", ci));
+        assert_ne!(did.code, Some(7), "{}", did.all());
+        assert_ne!(rounds(&place)[0], "success", "{}", did.all());
+        let record = shown(&place);
+        assert!(
+            record["run"].get("accepted").is_none_or(Value::is_null),
+            "{record:#}"
+        );
+    }
+}
+
+#[test]
+fn a_run_without_another_way_is_abandoned_and_keeps_what_it_has() {
+    let steps = format!(
+        "  - {{id: first, run: echo first >> ran.txt; echo x > first.txt, artifacts: [first.txt], \
+         verify: [{{name: there, run: test -s first.txt}}]}}\n{}\
+         finally:\n  - {{id: was, when: failed(), run: echo failed >> ran.txt}}\n\
+         \x20 - {{id: is, when: succeeded(), run: echo succeeded >> ran.txt}}",
+        counts(3, 1).replace("    verify:", "    depends_on: [first]\n    verify:")
+    );
+    let (place, did) = ran("delta: 0", &steps);
+    assert_eq!(did.code, Some(1), "{}", did.all());
+    did.says("abandoned · ")
+        .says("no other way is left")
+        .says("--rounds");
+    assert_eq!(trail(&place), ["first", "way 0", "way 1", "failed"]);
+    let record = shown(&place);
+    assert_eq!(record["run"]["state"], "abandoned", "{record:#}");
+    assert_eq!(record["steps"][0]["standing"], "verified", "{record:#}");
+    assert_eq!(record["artifacts"][0]["path"], "first.txt", "{record:#}");
+    place.wf(&["runs"]).exits(0).says("abandoned");
+    // A retry keeps what holds, and begins with the step as it is written.
+    let retried = place.wf(&["retry", "--last"]).exits(1);
+    retried.says("first · kept from run");
+    assert_eq!(trail(&place)[4..], ["way 0", "way 1", "failed"]);
+}
+
+#[test]
+fn where_only_the_whole_is_wrong_the_last_step_is_done_otherwise() {
+    let steps = "  - {id: one, run: echo one >> ran.txt, alternatives: [{id: uno, run: echo uno >> ran.txt}]}\n\
+        \x20 - {id: two, depends_on: [one], run: echo two >> ran.txt, \
+        alternatives: [{id: due, run: echo due >> ran.txt}]}\n\
+        verify: [{name: italian, run: grep -q due ran.txt}]";
+    let (place, did) = ran("", steps);
+    assert_eq!(did.code, Some(0), "{}", did.all());
+    assert_eq!(trail(&place), ["one", "two", "due"]);
+    assert_eq!(rounds(&place).len(), 2);
+    assert_eq!(shown(&place)["rounds"][0]["failed"], "plan: italian");
+    assert!(did.all().contains("refuted"), "{}", did.all());
+}
+
+#[test]
+fn the_plans_own_criteria_are_not_asked_while_a_step_failed() {
+    let steps = format!("{FETCH}verify: [{{name: whole, run: cat got.txt}}]");
+    let (place, did) = ran("", &steps);
+    assert_eq!(did.code, Some(0), "{}", did.all());
+    let record = shown(&place);
+    let own = record["checks"].as_array().unwrap().iter();
+    let own = own.filter(|check| check["step"].is_null()).count();
+    assert_eq!(own, 1, "{record:#}");
+    assert_eq!(record["rounds"][0]["criteria"], json!({"met": 0, "of": 2}));
+}
+
+#[test]
+fn the_next_way_is_told_what_the_one_before_did_wrong() {
+    let told = BUILD.replace(
+        "echo other >> ran.txt;",
+        "cp $WF_CORRECTION_FILE told.json;",
+    );
+    let (place, did) = ran("", &told);
+    assert_eq!(did.code, Some(0), "{}", did.all());
+    let told: Value = serde_json::from_str(&place.read("told.json")).unwrap();
+    let failed = told["failed"].as_array().unwrap().iter();
+    let failed: Vec<&str> = failed
+        .map(|one| one["criterion"].as_str().unwrap())
+        .collect();
+    assert_eq!(failed, ["right", "long"], "{told:#}");
+    assert_eq!(
+        told["gaps"],
+        json!([{"attempt": 1, "failed": 2, "of": 2}]),
+        "{told:#}"
+    );
+}
+
+#[test]
+fn no_more_rounds_follow_than_are_allowed() {
+    for (replan, budget, why) in [
+        (
+            "max_replans: 1, theta: 1",
+            "",
+            "1 of 1 rounds of replanning are used",
+        ),
+        (
+            "theta: 1",
+            "budget: {max_rounds: 1}",
+            "the budget has no other round",
+        ),
+        ("max_replans: 0", "", "0 of 0 rounds of replanning are used"),
+    ] {
+        let (place, did) = ran(
+            &format!("delta: 0, {replan}"),
+            &format!("{}{budget}", counts(9, 8)),
+        );
+        assert_eq!(did.code, Some(1), "{}", did.all());
+        assert!(did.all().contains(why), "{why}: {}", did.all());
+        let many = if replan == "max_replans: 0" { 1 } else { 2 };
+        assert_eq!(trail(&place).len(), many, "{}", did.all());
+    }
+}
+
+#[test]
+fn a_plan_that_is_used_heals_itself() {
+    let place = Sandbox::new();
+    place.file("p.md", plan("", FETCH));
+    let outer = "---\nkind: plan\nid: outer\nsteps:\n  - {id: all, uses: p.md}\n\
+        \x20 - {id: after, depends_on: [all], run: echo after >> ran.txt}\n---\n";
+    place.file("outer.md", outer);
+    let did = place.wf(&["run", "outer.md"]).exits(0);
+    assert_eq!(
+        trail(&place),
+        ["fetch dead", "fetch near", "after"],
+        "{}",
+        did.all()
+    );
+    let record = shown(&place);
+    let inner = &record["nested"][0]["record"];
+    assert_eq!(
+        inner["rounds"].as_array().map(Vec::len),
+        Some(2),
+        "{record:#}"
+    );
+    assert!(record.get("rounds").is_none(), "{record:#}");
+}
+
+#[test]
+fn a_plan_that_is_used_and_accepted_with_less_than_all_is_not_verified_above() {
+    let place = Sandbox::new();
+    place.file(
+        "p.md",
+        plan("", &counts(4, 1).replace("echo 0 >", "echo 3 >")),
+    );
+    let outer = "---\nkind: plan\nid: outer\nsteps:\n  - {id: all, uses: p.md}\n---\n";
+    place.file("outer.md", outer);
+    place.wf(&["run", "outer.md"]);
+    let record = shown(&place);
+    assert_ne!(record["steps"][0]["standing"], "verified", "{record:#}");
+}
+
+#[test]
+fn a_kill_between_rounds_changes_no_round() {
+    let build = BUILD.replace(
+        "run: echo build",
+        "depends_on: [fetch]\n    run: echo build",
+    );
+    let steps = format!("{FETCH}{build}");
+    let (whole, _) = ran("", &steps);
+    let (mut points, mut late) = (0, 0);
+    // A prime stride meets all sorts of points without trying each.
+    for point in (1..).step_by(7) {
+        let place = Sandbox::new();
+        place.file("p.md", plan("", &steps));
+        let mut run = place.command(&["run", "p.md"]);
+        let did = Did::of(run.env("WF_CRASH", format!("engine:{point}")));
+        if did.code.is_some() {
+            did.exits(0);
+            break;
+        }
+        points += 1;
+        let begun = place.wf(&["runs"]).out.lines().count() > 1;
+        let ended = begun && place.wf(&["show", "--last"]).out.contains("p · succeeded");
+        late += u32::from(trail(&place).len() > 1);
+        if begun && !ended {
+            place.wf(&["resume", "--last"]).exits(0);
+        } else if !begun {
+            place.wf(&["run", "p.md"]).exits(0);
+        }
+        assert_eq!(rounds(&place), rounds(&whole), "at {point}");
+        let (own, other) = (shown(&place), shown(&whole));
+        for (own, other) in own["rounds"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .zip(other["rounds"].as_array().unwrap())
+        {
+            assert_eq!(own["reopened"], other["reopened"], "at {point}");
+            assert_eq!(own["criteria"], other["criteria"], "at {point}");
+        }
+    }
+    assert!(
+        points > 5 && late > 1,
+        "{points} points, {late} of them late, are no whole run"
+    );
+}
+
+#[test]
+fn a_run_that_is_gone_on_with_in_its_second_round_tells_all_of_them() {
+    let slow = FETCH.replace(
+        "env: {FROM: near}}",
+        "run: \"echo slow >> ran.txt; until [ -e go ]; do sleep 0.01; done; echo x > got.txt\", idempotent: true}",
+    );
+    let slow = slow.replace(", idempotent: true", "").replace(
+        "    target: dead\n",
+        "    target: dead\n    idempotent: true\n",
+    );
+    let place = Sandbox::new();
+    place.file("p.md", plan("", &slow));
+    let mut child = place.start(&["run", "p.md"]);
+    until("the other way runs", || trail(&place).len() == 2);
+    kill_both(&mut child);
+    place.file("go", "");
+    let did = place.wf(&["resume", "--last"]).exits(0);
+    did.says("\nrounds\n").says("fetch: `near` instead of");
+    assert_eq!(rounds(&place).len(), 2);
+}
+
+#[test]
+fn what_an_alternative_executes_is_approved_with_the_plan() {
+    let office = Office::new(1, &["ada", "bob"], &["ada", "bob"]);
+    let steps = BUILD.replace(
+        "run: \"echo other >> ran.txt; echo right > out.txt\"",
+        "exec: [sh, other.sh]",
+    );
+    office.place.file("plan.md", plan("", &steps));
+    office
+        .place
+        .file("other.sh", "echo other >> ran.txt; echo right > out.txt\n");
+    let often = ["approve", "plan.md", "--executions", "9", "--yes"];
+    office.by("ada", &often).exits(0);
+    office.by("bob", &["run", "plan.md"]).exits(0);
+    let run = last(&office.place);
+    office.by("bob", &["show", &run]).says("build: `other`");
+    office
+        .place
+        .file("other.sh", "echo evil >> ran.txt; echo right > out.txt\n");
+    office
+        .by("bob", &["run", "plan.md"])
+        .exits(4)
+        .says("other.sh");
+    assert!(!office.place.read("ran.txt").contains("evil"));
+}
+
+#[test]
+fn a_script_of_an_alternative_that_is_swapped_while_it_runs_is_not_executed() {
+    let office = Office::new(1, &["ada", "bob"], &["ada", "bob"]);
+    let steps = BUILD.replace(
+        "run: \"echo other >> ran.txt; echo right > out.txt\"",
+        "exec: [sh, other.sh]",
+    );
+    let steps = steps.replace(
+        "echo wrong > out.txt",
+        "echo wrong > out.txt; echo 'echo evil >> ran.txt' > other.sh",
+    );
+    office.place.file("plan.md", plan("", &steps));
+    office.place.file("other.sh", "echo right > out.txt\n");
+    office.by("ada", &["approve", "plan.md", "--yes"]).exits(0);
+    office.by("bob", &["run", "plan.md"]).exits(1);
+    assert!(!office.place.read("ran.txt").contains("evil"));
+}

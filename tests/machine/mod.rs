@@ -10,6 +10,7 @@ mod laws;
 mod more_rules;
 mod play;
 mod repeats;
+mod rounds;
 mod rules;
 mod simulated;
 mod traces;

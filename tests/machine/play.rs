@@ -7,8 +7,8 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use wf::expr::Expr;
 use wf::machine::{
-    Artifact, Attempt, Cached, Effect, Ended, Exit, Fact, Happening, Input, Machine, Ruling, Stale,
-    Turn, Usage,
+    Artifact, Attempt, Cached, Effect, Ended, Event, Exit, Fact, Happening, Input, Machine, Ruling,
+    Stale, Turn, Usage,
 };
 use wf::model::{Object, OnFailure, Plan, Policy, Step, StepIx};
 use wf::source::Span;
@@ -31,6 +31,8 @@ pub struct Play {
     /// What of it has changed by the end.
     pub stale: Vec<Stale>,
     pub told: Vec<String>,
+    /// What became known.
+    pub events: Vec<Event>,
 }
 
 pub fn expr(text: &str) -> Expr {
@@ -80,6 +82,7 @@ impl Play {
             seen: Vec::new(),
             stale: Vec::new(),
             told: Vec::new(),
+            events: Vec::new(),
         }
     }
 
@@ -95,6 +98,12 @@ impl Play {
 
     /// Plays to the end and says what became known, a line each.
     pub fn told(mut self) -> Vec<String> {
+        self.plays();
+        self.told
+    }
+
+    /// Plays to the end.
+    pub fn plays(&mut self) {
         let mut open = self.feed(Happening::Begin {
             kept: Vec::new(),
             left: Vec::new(),
@@ -102,7 +111,6 @@ impl Play {
             approved: None,
         });
         self.run(&mut open);
-        self.told
     }
 
     pub fn run(&mut self, open: &mut Vec<Effect>) {
@@ -232,6 +240,7 @@ impl Play {
             at: Moment::from_millis(self.now),
             what,
         });
+        self.events.extend(events.iter().cloned());
         for event in events {
             let line = match event.fact {
                 Fact::StepEnded {

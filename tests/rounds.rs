@@ -254,7 +254,10 @@ fn a_run_without_another_way_is_abandoned_and_keeps_what_it_has() {
     let record = shown(&place);
     assert_eq!(record["run"]["state"], "abandoned", "{record:#}");
     assert_eq!(record["steps"][0]["standing"], "verified", "{record:#}");
-    assert_eq!(record["artifacts"][0]["artifact"]["path"], "first.txt", "{record:#}");
+    assert_eq!(
+        record["artifacts"][0]["artifact"]["path"], "first.txt",
+        "{record:#}"
+    );
     place.wf(&["runs"]).exits(0).says("abandoned");
     // A retry keeps what holds, and begins with the step as it is written.
     let retried = place.wf(&["retry", "--last"]).exits(1);

@@ -72,6 +72,7 @@ codes! {
     DefaultInvalid "plan/invalid-default" Error "A default does not satisfy its own parameter."
     UnusedParam "plan/unused-param" Error "A parameter is declared and never used."
     UnusedSecret "plan/unused-secret" Error "A secret is declared and never used."
+    UnusedAlternatives "plan/unused-alternatives" Warning "A step has alternatives that nothing chooses from."
     UnknownGate "gate/unknown" Error "A gate is named that does not exist or cannot be loaded."
     GateMisnamed "gate/wrong-name" Error "A gate's id is not the name of its file."
     GateMisplaced "gate/wrong-place" Error "A gate of a step has a trigger of the whole run."

@@ -1,7 +1,7 @@
 use super::{Notes, Scene};
 use super::{
-    axes, cache, cycles, defaults, depends, duplicates, gates, http, literals, locks, names, never,
-    order, scripts, secrets, unused, upstream, uses,
+    alternatives, axes, cache, cycles, defaults, depends, duplicates, gates, http, literals, locks,
+    names, never, order, scripts, secrets, unused, upstream, uses,
 };
 
 /// A rule looks at a file and notes what breaks it.
@@ -21,6 +21,7 @@ pub(in crate::check) const ALL: &[Rule] = &[
     literals::check,
     secrets::check,
     unused::check,
+    alternatives::check,
     uses::check,
     http::check,
     gates::check,

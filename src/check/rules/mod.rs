@@ -3,6 +3,7 @@
 //! **Invariant:** a rule only looks at the scene and notes mistakes; it knows no other rule.
 
 mod all;
+mod alternatives;
 mod axes;
 mod cache;
 mod cycles;

@@ -78,11 +78,8 @@ fn differs(made: &mut Alternative, fields: &Fields<'_, '_>, decoder: &mut Decode
     }
     if fields.has("with") && !fields.has("uses") {
         let message = "only an alternative with `uses` has `with`";
-        decoder.note(Diagnostic::new(
-            Code::KeyUnknown,
-            fields.key("with"),
-            message,
-        ));
+        let mistake = Diagnostic::new(Code::KeyUnknown, fields.key("with"), message);
+        decoder.note(mistake.help("name the plan with `uses`, or leave `with` out"));
     }
     let others = Alternative::KEYS.iter().filter(|key| **key != "id");
     if others.clone().all(|key| !fields.has(key)) {
@@ -100,7 +97,8 @@ pub(super) fn some_word(word: Option<&Spanned<String>>, decoder: &mut Decoder<'_
     let Some(word) = word else { return };
     if word.value.trim().is_empty() {
         let message = "it needs a word to be known by";
-        decoder.note(Diagnostic::new(Code::ValueWrong, word.span, message));
+        let mistake = Diagnostic::new(Code::ValueWrong, word.span, message);
+        decoder.note(mistake.help("write the word, or leave the key out"));
     } else if word.value.contains("{{") {
         let message = "`tool` and `target` take no template: they are compared as they stand";
         let mistake = Diagnostic::new(Code::ValueWrong, word.span, message);

@@ -219,6 +219,18 @@ fn what_is_little_is_accepted_and_never_told_as_all() {
 }
 
 #[test]
+fn what_is_accepted_does_not_hide_that_its_tidying_failed() {
+    let steps = counts(4, 1).replace("echo 0 >", "echo 3 >");
+    let tidy = "finally:\n  - {id: tidy, run: exit 1}\n\
+        \x20 - {id: was, when: failed(), run: echo failed >> ran.txt}";
+    let (place, did) = ran("", &format!("{steps}{tidy}"));
+    assert_eq!(did.code, Some(1), "{}", did.all());
+    assert_eq!(rounds(&place), ["success"]);
+    assert_eq!(trail(&place), ["way 0", "failed"]);
+    did.says("step `tidy` failed");
+}
+
+#[test]
 fn strict_accepts_nothing_less_than_all() {
     for (replan, ci) in [("strict: true", ""), ("", "true")] {
         let place = Sandbox::new();

@@ -118,6 +118,8 @@ impl State {
             self.reopen(plan, &round.reopened, at);
         } else if round.solved.directive == Directive::Success {
             control.accepted = Some(round.criteria);
+            // What failed is accepted; a `finally` step that fails later is not.
+            self.failed = None;
         } else if round.solved.directive != Directive::Accept {
             let why = round.stuck.as_ref().unwrap_or(&round.rationale);
             control.abandoned = Some(why.clone());

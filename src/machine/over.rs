@@ -68,7 +68,7 @@ impl Machine {
             return (Outcome::Failed, why);
         }
         let accepted = state.control.accepted.is_some();
-        if let (Some(step), false) = (state.failed, accepted) {
+        if let Some(step) = state.failed {
             return (
                 Outcome::Failed,
                 format!("step `{}` failed", self.plan.step(StepIx(step)).id),

@@ -48,9 +48,9 @@ impl Scope for View<'_> {
 
     fn test(&self, test: StatusTest, step: Option<&str>) -> bool {
         let is = |state| step.and_then(|step| self.step_state(step)) == Some(state);
-        let failed = self.state.failed.is_some() || self.state.judged == Some(false);
         // What was accepted within δ did not fail.
-        let failed = failed && self.state.control.accepted.is_none();
+        let refuted = self.state.judged == Some(false) && self.state.control.accepted.is_none();
+        let failed = self.state.failed.is_some() || refuted;
         match (test, step) {
             (StatusTest::Always, _) => true,
             (StatusTest::Succeeded, None) => !failed && !self.state.closing(),

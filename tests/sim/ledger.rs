@@ -267,6 +267,8 @@ impl Ledger {
                 self.rounds.push((**round).clone());
                 if round.goes_on() {
                     self.reopen(&round.reopened, event.at);
+                } else if round.solved.directive == wf::ggs::Directive::Success {
+                    self.failed = None;
                 }
             }
             Fact::Escalated {

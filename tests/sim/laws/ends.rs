@@ -213,7 +213,7 @@ pub fn outcome(look: &Look<'_>) -> Result<(), String> {
     let near = last == Some(Directive::Success);
     let lost = known.rounds.last().is_some_and(|round| !round.goes_on()) && !near;
     let lost = lost && last != Some(Directive::Accept) && !known.timed_out;
-    let bad = (known.failed.is_some() || known.judged == Some(false)) && !near;
+    let bad = known.failed.is_some() || known.judged == Some(false) && !near;
     let bad = bad || known.timed_out || known.blocked || known.budget.spent;
     let right = match outcome {
         Outcome::Cancelled => known.cancelled.is_some(),

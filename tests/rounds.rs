@@ -1,6 +1,8 @@
 //! Rounds of replanning through the real program: what failed is done in another declared way, and
 //! what holds stays.
 
+mod ends;
+
 use serde_json::{Value, json};
 
 use crate::crash::kill_both;
@@ -194,90 +196,6 @@ fn items_that_ended_well_stay() {
 }
 
 #[test]
-fn what_is_little_is_accepted_and_never_told_as_all() {
-    let tidy = "finally:\n  - {id: was, when: failed(), run: echo failed >> ran.txt}\n\
-        \x20 - {id: is, when: succeeded(), run: echo succeeded >> ran.txt}";
-    let steps = counts(4, 1).replace("echo 0 >", "echo 3 >");
-    let (place, did) = ran("", &format!("{steps}{tidy}"));
-    assert_eq!(did.code, Some(7), "{}", did.all());
-    did.says("accepted within δ: 3 of 4 criteria; the others do not hold");
-    assert_eq!(rounds(&place), ["success"]);
-    assert_eq!(trail(&place), ["way 0", "succeeded"]);
-    let record = shown(&place);
-    assert_eq!(
-        record["run"]["accepted"],
-        json!({"met": 3, "of": 4}),
-        "{record:#}"
-    );
-    assert_eq!(record["run"]["standing"], "reported", "{record:#}");
-    assert_eq!(record["steps"][0]["standing"], "refuted", "{record:#}");
-    place.wf(&["runs"]).exits(0).says("accepted");
-    place
-        .wf(&["show", "--last"])
-        .exits(0)
-        .says("within δ: 3 of 4 criteria");
-}
-
-#[test]
-fn what_is_accepted_does_not_hide_that_its_tidying_failed() {
-    let steps = counts(4, 1).replace("echo 0 >", "echo 3 >");
-    let tidy = "finally:\n  - {id: tidy, run: exit 1}\n\
-        \x20 - {id: was, when: failed(), run: echo failed >> ran.txt}";
-    let (place, did) = ran("", &format!("{steps}{tidy}"));
-    assert_eq!(did.code, Some(1), "{}", did.all());
-    assert_eq!(rounds(&place), ["success"]);
-    assert_eq!(trail(&place), ["way 0", "failed"]);
-    did.says("step `tidy` failed");
-}
-
-#[test]
-fn strict_accepts_nothing_less_than_all() {
-    for (replan, ci) in [("strict: true", ""), ("", "true")] {
-        let place = Sandbox::new();
-        let steps = counts(4, 4).replace("echo 0 >", "echo 3 >");
-        place.file("p.md", plan(replan, &steps));
-        let mut run = place.command(&["run", "p.md"]);
-        let did = Did::of(run.env("CI", ci));
-        assert_ne!(did.code, Some(7), "{}", did.all());
-        assert_ne!(rounds(&place)[0], "success", "{}", did.all());
-        let record = shown(&place);
-        assert!(
-            record["run"].get("accepted").is_none_or(Value::is_null),
-            "{record:#}"
-        );
-    }
-}
-
-#[test]
-fn a_run_without_another_way_is_abandoned_and_keeps_what_it_has() {
-    let steps = format!(
-        "  - {{id: first, run: echo first >> ran.txt; echo x > first.txt, artifacts: [first.txt], \
-         verify: [{{name: there, run: test -s first.txt}}]}}\n{}\
-         finally:\n  - {{id: was, when: failed(), run: echo failed >> ran.txt}}\n\
-         \x20 - {{id: is, when: succeeded(), run: echo succeeded >> ran.txt}}",
-        counts(3, 1).replace("    verify:", "    depends_on: [first]\n    verify:")
-    );
-    let (place, did) = ran("delta: 0", &steps);
-    assert_eq!(did.code, Some(1), "{}", did.all());
-    did.says("abandoned · ")
-        .says("no other way is left")
-        .says("--rounds");
-    assert_eq!(trail(&place), ["first", "way 0", "way 1", "failed"]);
-    let record = shown(&place);
-    assert_eq!(record["run"]["state"], "abandoned", "{record:#}");
-    assert_eq!(record["steps"][0]["standing"], "verified", "{record:#}");
-    assert_eq!(
-        record["artifacts"][0]["artifact"]["path"], "first.txt",
-        "{record:#}"
-    );
-    place.wf(&["runs"]).exits(0).says("abandoned");
-    // A retry keeps what holds, and begins with the step as it is written.
-    let retried = place.wf(&["retry", "--last"]).exits(1);
-    retried.says("first · kept from run");
-    assert_eq!(trail(&place)[4..], ["way 0", "way 1", "failed"]);
-}
-
-#[test]
 fn where_only_the_whole_is_wrong_the_last_step_is_done_otherwise() {
     let steps = "  - {id: one, run: echo one >> ran.txt, alternatives: [{id: uno, run: echo uno >> ran.txt}]}\n\
         \x20 - {id: two, depends_on: [one], run: echo two >> ran.txt, \
@@ -325,32 +243,6 @@ fn the_next_way_is_told_what_the_one_before_did_wrong() {
 }
 
 #[test]
-fn no_more_rounds_follow_than_are_allowed() {
-    for (replan, budget, why) in [
-        (
-            "max_replans: 1, theta: 1",
-            "",
-            "1 of 1 rounds of replanning are used",
-        ),
-        (
-            "theta: 1",
-            "budget: {max_rounds: 1}",
-            "the budget has no other round",
-        ),
-        ("max_replans: 0", "", "0 of 0 rounds of replanning are used"),
-    ] {
-        let (place, did) = ran(
-            &format!("delta: 0, {replan}"),
-            &format!("{}{budget}", counts(9, 8)),
-        );
-        assert_eq!(did.code, Some(1), "{}", did.all());
-        assert!(did.all().contains(why), "{why}: {}", did.all());
-        let many = if replan == "max_replans: 0" { 1 } else { 2 };
-        assert_eq!(trail(&place).len(), many, "{}", did.all());
-    }
-}
-
-#[test]
 fn a_plan_that_is_used_heals_itself() {
     let place = Sandbox::new();
     place.file("p.md", plan("", FETCH));
@@ -372,20 +264,6 @@ fn a_plan_that_is_used_heals_itself() {
         "{record:#}"
     );
     assert!(record.get("rounds").is_none(), "{record:#}");
-}
-
-#[test]
-fn a_plan_that_is_used_and_accepted_with_less_than_all_is_not_verified_above() {
-    let place = Sandbox::new();
-    place.file(
-        "p.md",
-        plan("", &counts(4, 1).replace("echo 0 >", "echo 3 >")),
-    );
-    let outer = "---\nkind: plan\nid: outer\nsteps:\n  - {id: all, uses: p.md}\n---\n";
-    place.file("outer.md", outer);
-    place.wf(&["run", "outer.md"]);
-    let record = shown(&place);
-    assert_ne!(record["steps"][0]["standing"], "verified", "{record:#}");
 }
 
 #[test]

@@ -105,7 +105,7 @@ fn lines(rounds: &[Round]) -> Vec<String> {
             let to = change.to.as_ref().map_or("as written", |id| id.as_str());
             text += &format!(" {}={to}", change.step);
         }
-        let again: Vec<&str> = round.reopened.iter().map(|step| step.as_str()).collect();
+        let again: Vec<&str> = round.reopened.iter().map(wf::name::Name::as_str).collect();
         if !again.is_empty() {
             text += &format!(" | {}", again.join(" "));
         }
@@ -148,7 +148,7 @@ fn what_failed_by_its_approach_blocks_tools_and_what_failed_by_the_world_targets
     let three: [(&str, &str); 3] = [("net:t", "x"), ("net:t", "y"), ("disk:u", "y")];
     let path = || {
         play(&["a"], Set::of(exact()), |steps| {
-            ways(&mut steps[0], &three)
+            ways(&mut steps[0], &three);
         })
     };
     let mut world = path();

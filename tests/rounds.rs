@@ -1,13 +1,13 @@
 //! Rounds of replanning through the real program: what failed is done in another declared way, and
 //! what holds stays.
 
+mod approved;
 mod ends;
 
 use serde_json::{Value, json};
 
 use crate::crash::kill_both;
-use crate::decisions::last;
-use crate::support::{Did, Office, Sandbox, until};
+use crate::support::{Did, Sandbox, until};
 
 /// A plan with these steps, and these numbers of `replan`.
 fn plan(replan: &str, rest: &str) -> String {
@@ -136,6 +136,13 @@ fn a_wrong_result_after_that_is_made_by_another_tool_and_what_holds_stays() {
     place
         .wf(&["why", "--last", "fetch"])
         .says("since round 2 (change_path)");
+}
+
+#[test]
+fn where_all_holds_at_once_there_is_no_way_to_tell() {
+    let (_, did) = ran("", "  - {id: a, run: 'true'}");
+    let did = did.exits(0);
+    assert!(!did.all().contains("rounds"), "{}", did.all());
 }
 
 #[test]
@@ -334,45 +341,20 @@ fn a_run_that_is_gone_on_with_in_its_second_round_tells_all_of_them() {
 }
 
 #[test]
-fn what_an_alternative_executes_is_approved_with_the_plan() {
-    let office = Office::new(1, &["ada", "bob"], &["ada", "bob"]);
-    let steps = BUILD.replace(
-        "run: \"echo other >> ran.txt; echo right > out.txt\"",
-        "exec: [sh, other.sh]",
+fn an_interrupt_in_a_later_round_ends_the_rounds_and_cleans_up() {
+    let slow = FETCH.replace(
+        "env: {FROM: near}}",
+        "run: \"echo slow >> ran.txt; sleep 50\"}",
     );
-    office.place.file("plan.md", plan("", &steps));
-    office
-        .place
-        .file("other.sh", "echo other >> ran.txt; echo right > out.txt\n");
-    let often = ["approve", "plan.md", "--executions", "9", "--yes"];
-    office.by("ada", &often).exits(0);
-    office.by("bob", &["run", "plan.md"]).exits(0);
-    let run = last(&office.place);
-    office.by("bob", &["show", &run]).says("build: `other`");
-    office
-        .place
-        .file("other.sh", "echo evil >> ran.txt; echo right > out.txt\n");
-    office
-        .by("bob", &["run", "plan.md"])
-        .exits(4)
-        .says("other.sh");
-    assert!(!office.place.read("ran.txt").contains("evil"));
-}
-
-#[test]
-fn a_script_of_an_alternative_that_is_swapped_while_it_runs_is_not_executed() {
-    let office = Office::new(1, &["ada", "bob"], &["ada", "bob"]);
-    let steps = BUILD.replace(
-        "run: \"echo other >> ran.txt; echo right > out.txt\"",
-        "exec: [sh, other.sh]",
-    );
-    let steps = steps.replace(
-        "echo wrong > out.txt",
-        "echo wrong > out.txt; echo 'echo evil >> ran.txt' > other.sh",
-    );
-    office.place.file("plan.md", plan("", &steps));
-    office.place.file("other.sh", "echo right > out.txt\n");
-    office.by("ada", &["approve", "plan.md", "--yes"]).exits(0);
-    office.by("bob", &["run", "plan.md"]).exits(1);
-    assert!(!office.place.read("ran.txt").contains("evil"));
+    let place = Sandbox::new();
+    let tidy = "finally:\n  - {id: tidy, run: echo tidy >> ran.txt}";
+    place.file("p.md", plan("", &format!("{slow}{tidy}")));
+    let child = place.start(&["run", "p.md"]);
+    until("the other way runs", || trail(&place).len() == 2);
+    let pid = rustix::process::Pid::from_raw(i32::try_from(child.id()).unwrap()).unwrap();
+    rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(130));
+    assert_eq!(rounds(&place), ["change_path fetch=near"]);
+    assert_eq!(trail(&place), ["fetch dead", "slow", "tidy"]);
 }

@@ -34,6 +34,7 @@ mod owners;
 mod pinned;
 mod pipelines;
 mod processes;
+mod remembers;
 mod restricted;
 mod schemas;
 mod secrets;

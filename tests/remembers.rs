@@ -86,7 +86,7 @@ fn memory_makes_no_step_impossible() {
 #[test]
 fn a_plan_without_rounds_neither_writes_nor_asks() {
     let place = Sandbox::new();
-    place.file("plan.md", &PLAN.replace("replan: {strict: true}\n", ""));
+    place.file("plan.md", PLAN.replace("replan: {strict: true}\n", ""));
     place.wf(&["run", "plan.md"]).exits(1);
     let list = place.wf(&["memory", "list", "--json"]).exits(0).out;
     assert!(!list.contains("cc:old"), "{list}");
@@ -102,7 +102,7 @@ fn tools_that_a_plan_does_not_name_are_its_own() {
     place.file("plan.md", &unnamed);
     place.wf(&["run", "plan.md"]).exits(0);
     assert!(query(&place, "tool:heal/build").contains("avoid"));
-    place.file("other.md", &unnamed.replace("id: heal", "id: another"));
+    place.file("other.md", unnamed.replace("id: heal", "id: another"));
     let other = place.wf(&["run", "other.md"]).exits(0);
     assert!(other.out.contains("break_symmetry"), "{}", other.out);
 }

@@ -6,9 +6,9 @@ use super::{Row, Strategy};
 use crate::plants::{ATTEMPTS, Score};
 
 /// Where the cells begin, how far apart they are, and how wide a whole bar is.
-const LEFT: f64 = 200.0;
+const LEFT: f64 = 230.0;
 const APART: f64 = 104.0;
-const BAR: f64 = 88.0;
+const BAR: f64 = 58.0;
 const TOP: f64 = 62.0;
 const LINE: f64 = 36.0;
 
@@ -57,7 +57,7 @@ pub fn drawn(rows: &[Row]) -> String {
 
 fn legend(svg: &mut String) {
     let attempts = format!("mean attempts of a run, of {ATTEMPTS}");
-    for (x, class, text) in [(4.0, "v", "runs verified, of all"), (160.0, "a", &attempts)] {
+    for (x, class, text) in [(4.0, "v", "runs verified, of all"), (230.0, "a", &attempts)] {
         let _ = writeln!(
             svg,
             "<rect class=\"{class}\" x=\"{x}\" y=\"8\" width=\"12\" height=\"12\"/>\
@@ -83,12 +83,11 @@ fn cell(svg: &mut String, (x, y): (f64, f64), score: &Score) {
              <rect class=\"{class}\" x=\"{x}\" y=\"{y}\" width=\"{wide:.1}\" height=\"{high}\"/>"
         );
     }
-    let (at, below) = (y + 15.0, y + 34.0);
+    let (x, at, below) = (x + BAR + 5.0, y + 15.0, y + 27.0);
     let percent = share * 100.0;
     let _ = writeln!(
         svg,
-        "<text class=\"n\" x=\"{}\" y=\"{at}\" paint-order=\"stroke\">{percent:.0} %</text>\
-         <text class=\"n\" x=\"{x}\" y=\"{below}\">{used:.1}</text>",
-        x + 4.0
+        "<text class=\"n\" x=\"{x}\" y=\"{at}\">{percent:.0} %</text>\
+         <text class=\"n\" x=\"{x}\" y=\"{below}\">{used:.1}</text>"
     );
 }

@@ -4,8 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-use super::state::{State, pairs};
-use super::{Criteria, Round, Verdict};
+use super::pairs;
+use super::state::State;
+use super::{Attempt, Criteria, Round, Verdict};
 use crate::ggs::{Directive, Past};
 use crate::model::{Class, Mode, Plan};
 use crate::name::Name;
@@ -81,6 +82,14 @@ impl Control {
 }
 
 impl State {
+    /// Counts a ruling, if the run has rounds.
+    pub(super) fn count_ruling(&mut self, plan: &Plan, of: Option<&Attempt>, verdict: &Verdict) {
+        if plan.parts().replan.is_some() {
+            let step = of.and_then(|attempt| plan.find(attempt.place.step.as_str()));
+            self.control.count(step.map(|ix| ix.0), verdict);
+        }
+    }
+
     /// Takes the end of a round into account.
     pub(super) fn close_round(&mut self, plan: &Plan, round: &Round, at: crate::time::Moment) {
         let control = &mut self.control;

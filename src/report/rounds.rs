@@ -60,7 +60,11 @@ fn details(round: &Round) -> String {
     field("urgency", words);
     field("tools", blocked(&round.blocked_tools));
     field("targets", blocked(&round.blocked_targets));
-    let again: Vec<&str> = round.reopened.iter().map(|step| step.as_str()).collect();
+    let again: Vec<&str> = round
+        .reopened
+        .iter()
+        .map(crate::name::Name::as_str)
+        .collect();
     field("again", again.join(", "));
     text
 }

@@ -176,13 +176,10 @@ impl<'a> Change<'a> {
              ON CONFLICT DO UPDATE SET state = excluded.state",
         )?;
         // A round before this one may have had more of them.
+        let count = i64::try_from(items.len()).unwrap_or(i64::MAX);
         self.execute(
             "DELETE FROM steps WHERE run = ?1 AND step = ?2 AND item >= ?3",
-            (
-                self.run,
-                step.as_str(),
-                i64::try_from(items.len()).unwrap_or(i64::MAX),
-            ),
+            (self.run, step.as_str(), count),
         )?;
         let running = StepState::Running.as_str();
         insert.execute((

@@ -6,7 +6,7 @@ use super::{Row, Strategy};
 use crate::plants::{ATTEMPTS, Score};
 
 /// Where the cells begin, how far apart they are, and how wide a whole bar is.
-const LEFT: f64 = 230.0;
+const LEFT: f64 = 240.0;
 const APART: f64 = 104.0;
 const BAR: f64 = 58.0;
 const TOP: f64 = 62.0;
@@ -57,7 +57,7 @@ pub fn drawn(rows: &[Row]) -> String {
 
 fn legend(svg: &mut String) {
     let attempts = format!("mean attempts of a run, of {ATTEMPTS}");
-    for (x, class, text) in [(4.0, "v", "runs verified, of all"), (230.0, "a", &attempts)] {
+    for (x, class, text) in [(4.0, "v", "runs verified, of all"), (240.0, "a", &attempts)] {
         let _ = writeln!(
             svg,
             "<rect class=\"{class}\" x=\"{x}\" y=\"8\" width=\"12\" height=\"12\"/>\

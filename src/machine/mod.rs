@@ -14,6 +14,7 @@
 mod actuator;
 mod advance;
 mod advice;
+mod advised;
 mod again;
 mod apply;
 mod approved;
@@ -44,6 +45,7 @@ mod resume;
 mod round;
 mod rounds;
 mod scope;
+mod shown;
 mod standing;
 mod state;
 mod subject;
@@ -54,6 +56,7 @@ mod turn;
 mod unfold;
 
 pub use advance::NOT_CHOSEN;
+pub use advised::{Advice, Advised};
 pub use approved::{ApprovalPolicy, Approved, By, Pin};
 pub use ask::{Ask, Decision, Given};
 pub use budget::SPENT;
@@ -68,6 +71,7 @@ pub use input::{
 pub use ledger::{Ledger, Spent, Usage};
 pub use phases::Loop;
 pub use round::{Blame, Change, Criteria, Round};
+pub use shown::Way;
 pub use standing::{Item, Phase, Standing, StepState, Tally};
 pub use state::State;
 pub use subject::{Attempt, Place};

@@ -12,7 +12,7 @@ use super::faults::Fault;
 pub struct Coverage(BTreeMap<(&'static str, &'static str), u64>);
 
 /// Every kind of event.
-const FACTS: [&str; 32] = [
+const FACTS: [&str; 33] = [
     "run_started",
     "step_kept",
     "item_kept",
@@ -45,6 +45,7 @@ const FACTS: [&str; 32] = [
     "approval_answered",
     "run_blocked",
     "round_closed",
+    "memory_advised",
 ];
 
 /// Every kind of effect.
@@ -181,6 +182,7 @@ fn fact(fact: &Fact) -> &'static str {
         Fact::ApprovalAnswered { .. } => "approval_answered",
         Fact::RunBlocked { .. } => "run_blocked",
         Fact::RoundClosed(_) => "round_closed",
+        Fact::MemoryAdvised { .. } => "memory_advised",
     }
 }
 

@@ -25,14 +25,17 @@ impl Record {
     }
 
     /// The way that a step was done in during a round, as it was last changed before, with the
-    /// round that this way began with; `None`: as it is written, all along.
+    /// round that this way began with, which is 1 where memory chose it; `None`: as it is written,
+    /// all along.
     pub(super) fn way_in(&self, step: &Name, round: usize) -> Option<(&Change, u32)> {
         let rounds = self.held.rounds.iter().take(round.saturating_sub(1));
         let mut changes = rounds.rev().flat_map(|round| {
             let next = round.number.saturating_add(1);
             round.changes.iter().map(move |change| (change, next))
         });
-        changes.find(|(change, _)| change.step == *step)
+        let mut first = self.held.memory.iter().flat_map(|memory| &memory.changes);
+        let own = changes.find(|(change, _)| change.step == *step);
+        own.or_else(|| Some((first.find(|change| change.step == *step)?, 1)))
     }
 
     /// The step as it was done in a round.
@@ -52,9 +55,10 @@ impl Record {
             Some(id) => format!("in its way {}", paint(NAME, &format!("`{id}`"))),
             None => "as it is written".to_owned(),
         };
-        Some(format!(
-            "{way}, since round {round} ({})",
-            change.kind.as_str()
-        ))
+        let by = match round {
+            1 => "from the start, as memory said".to_owned(),
+            _ => format!("since round {round} ({})", change.kind.as_str()),
+        };
+        Some(format!("{way}, {by}"))
     }
 }

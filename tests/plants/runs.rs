@@ -36,6 +36,7 @@ pub fn run(world: &World, strategy: Strategy, plan: &Arc<Plan>) -> Told {
         left: Vec::new(),
         fixed: Vec::new(),
         approved: None,
+        advice: Vec::new(),
     });
     while run.machine.outcome().is_none() {
         run.next();

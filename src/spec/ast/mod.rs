@@ -18,6 +18,7 @@ mod matrix;
 mod needs;
 mod param;
 mod plan;
+mod planner;
 mod policy;
 mod repeat;
 mod replan;
@@ -48,6 +49,7 @@ pub use param::{Param, PlanOutput, StepOutput};
 pub use plan::{DagKind, Plan, PlanKind};
 pub use policy::Policy;
 pub use repeat::ForEach;
+pub use planner::Planner;
 pub use replan::Replan;
 pub use retry::Retry;
 pub use rule::{

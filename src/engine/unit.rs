@@ -264,6 +264,7 @@ impl Task {
                 cwd,
                 sandbox,
                 pins: run.pins.clone(),
+                input: None,
             },
             timeout: step.timeout,
             grace: run.plan.parts().policy.grace,

@@ -46,6 +46,9 @@ impl State {
                 }
             },
             Fact::RoundClosed(round) => self.close_round(plan, round, at),
+            Fact::PlannerAsked { .. }
+            | Fact::PlannerAnswered { .. }
+            | Fact::PlannerRefused { .. } => self.planner(at, fact),
             Fact::ChecksPassed { attempt, phase } => {
                 self.phase_passed(plan, attempt.as_ref(), *phase);
             }

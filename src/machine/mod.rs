@@ -38,7 +38,10 @@ mod ledger;
 mod measure;
 mod over;
 mod phases;
+mod planner;
+mod proposal;
 mod reopen;
+mod request;
 mod resume;
 mod round;
 mod rounds;
@@ -62,10 +65,14 @@ pub use event::{Event, Fact, WHY_LIMIT};
 pub use evidence::{FixedFile, Guard, Stale};
 pub use gates::{GatePoint, gates_at};
 pub use input::{
-    Artifact, Cached, Ended, Exit, Happening, Input, Kept, Left, Outcome, Ruling, Verdict,
+    Artifact, Cached, Ended, Exit, Happening, Input, Kept, Left, Outcome, PlannerSaid, Ruling,
+    Verdict,
 };
 pub use ledger::{Ledger, Spent, Usage};
 pub use phases::Loop;
+pub use planner::ANSWER_LIMIT;
+pub use proposal::Proposal;
+pub use request::{Intent, Missing, MustNot, PlanRequest, PlanState};
 pub use round::{Blame, Change, Criteria, Round};
 pub use standing::{Item, Phase, Standing, StepState, Tally};
 pub use state::State;

@@ -17,7 +17,7 @@ use crate::time::Moment;
 /// One run of one plan.
 #[derive(Clone, Debug)]
 pub struct Machine {
-    /// The plan as it is written.
+    /// The plan as it is written, with the ways that a planner added.
     pub(super) base: Arc<Plan>,
     /// The plan as it is carried out now.
     pub(super) plan: Arc<Plan>,
@@ -144,6 +144,7 @@ impl Machine {
                 gated,
             } => self.gated(place.as_ref(), point, gated),
             Happening::Answered { number, given } => self.answered(number, given),
+            Happening::Planned { round, said } => self.planned(round, said.into()),
             Happening::Cancel { why } => self.cancel(why),
         }
     }
@@ -282,10 +283,12 @@ impl Machine {
     /// Lets the state, and with it the ways that steps are done in, take a fact into account.
     fn fold(&mut self, at: Moment, fact: &Fact) {
         self.state.apply(&self.plan, at, fact);
-        if let Fact::RoundClosed(round) = fact
-            && !round.changes.is_empty()
-        {
-            self.plan = in_ways(&self.base, &self.state.control.ways);
+        match fact {
+            Fact::RoundClosed(round) if !round.changes.is_empty() => {
+                self.plan = in_ways(&self.base, &self.state.control.ways);
+            }
+            Fact::PlannerAnswered { ways, .. } => self.adopt(ways),
+            _ => {}
         }
     }
 

@@ -110,6 +110,9 @@ pub(super) fn event(
         | Fact::GatesPassed { .. }
         | Fact::Escalated { .. }
         | Fact::RunBlocked { .. }
+        | Fact::PlannerAsked { .. }
+        | Fact::PlannerAnswered { .. }
+        | Fact::PlannerRefused { .. }
         | Fact::ChecksFixed { .. }
         | Fact::EvidenceTaken { .. }
         | Fact::ItemKept { .. }

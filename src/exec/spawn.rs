@@ -63,11 +63,7 @@ pub(super) fn spawn(image: Image<'_>, given: &[(BorrowedFd<'_>, i32)]) -> io::Re
 
 /// Starts a process that has the outputs of this one, this input or nothing to read, and none of
 /// these descriptors.
-pub(super) fn beside(
-    image: Image<'_>,
-    input: Option<OwnedFd>,
-    without: &[i32],
-) -> io::Result<Pid> {
+pub(super) fn beside(image: Image<'_>, input: Option<OwnedFd>, without: &[i32]) -> io::Result<Pid> {
     let input = input.map_or_else(nothing, Ok)?;
     let mut files = PosixSpawnFileActions::init()?;
     files.add_dup2(input.as_raw_fd(), 0)?;

@@ -4,7 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     Approved, Artifact, Ask, Attempt, Cached, Criteria, Exit, FixedFile, GatePoint, Given, Item,
-    Loop, Outcome, Phase, Place, Proposal, Round, Spent, Stale, Standing, StepState, Tally, Usage, Verdict,
+    Loop, Outcome, Phase, Place, Proposal, Round, Spent, Stale, Standing, StepState, Tally, Usage,
+    Verdict,
 };
 use crate::digest::Digest;
 use crate::gate::GateResult;

@@ -238,9 +238,13 @@ fn read(text: &str) -> Result<Proposed, String> {
     let said: Value = serde_json::from_str(text.trim())
         .map_err(|error| format!("it printed no JSON document: {error}"))?;
     let members = said.as_object().ok_or("it printed no JSON object")?;
-    let other = members.keys().find(|key| !["steps", "reason"].contains(&key.as_str()));
+    let other = members
+        .keys()
+        .find(|key| !["steps", "reason"].contains(&key.as_str()));
     if let Some(key) = other {
-        return Err(format!("it says `{key}`: an answer has `steps` and `reason`"));
+        return Err(format!(
+            "it says `{key}`: an answer has `steps` and `reason`"
+        ));
     }
     let reason = match members.get("reason") {
         None => String::new(),

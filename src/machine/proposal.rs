@@ -14,8 +14,19 @@ use crate::time::{format_duration, parse_duration};
 
 /// The keys of a step that let it reach more, or prove less.
 const WIDER: [&str; 13] = [
-    "allow", "limits", "uses", "with", "http", "secrets", "verify", "inspect", "test", "loops",
-    "outputs", "gates", "depends_on",
+    "allow",
+    "limits",
+    "uses",
+    "with",
+    "http",
+    "secrets",
+    "verify",
+    "inspect",
+    "test",
+    "loops",
+    "outputs",
+    "gates",
+    "depends_on",
 ];
 
 /// Another way to do a step, as a planner gives it.
@@ -113,7 +124,10 @@ impl Proposal {
         {
             return Err(format!("`cwd` leaves the workspace: {cwd}"));
         }
-        let own = self.env.keys().find(|name| name.as_str().starts_with("WF_"));
+        let own = self
+            .env
+            .keys()
+            .find(|name| name.as_str().starts_with("WF_"));
         own.map_or(Ok(()), |name| {
             Err(format!("`{name}`: wf keeps names that begin with `WF_`"))
         })
@@ -204,7 +218,10 @@ pub(super) fn sketch(step: &Step) -> Value {
             put("exec", json!(words));
         }
         Work::Http(http) => {
-            put("http", json!({ "method": http.method, "url": http.url.source() }));
+            put(
+                "http",
+                json!({ "method": http.method, "url": http.url.source() }),
+            );
         }
         Work::Uses(uses) => put("uses", json!(uses.path)),
         Work::Wait(_) => put("wait", json!({})),

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use super::paint::{BAD, DIM, GOOD, NAME, WARN, paint};
 use crate::ggs::Directive;
-use crate::machine::{Change, Round};
+use crate::machine::{Change, Fact, Round};
 
 /// The rounds of a run, a line each: `1  D 0.67  P 0.00  Ω 0.00  L 0.40  ∇L 0.00  change_path`,
 /// and what was changed. With `all`, also what was blocked, what ran again, and why.
@@ -99,6 +99,26 @@ pub fn change(change: &Change) -> String {
         change.kind.as_str(),
         change.tool,
     )
+}
+
+/// What was asked of a planner, or what became of that, in one line; empty for all else.
+pub fn planner(fact: &Fact) -> String {
+    match fact {
+        Fact::PlannerAsked { steps, .. } => {
+            let steps: Vec<&str> = steps.iter().map(|step| step.as_str()).collect();
+            format!("no declared way is left: asked about {}", steps.join(", "))
+        }
+        Fact::PlannerAnswered { ways, reason, .. } => {
+            let ways = ways.iter();
+            let ways: Vec<String> = ways
+                .map(|(step, way)| format!("{step}: `{}`", way.id))
+                .collect();
+            let because = if reason.is_empty() { "" } else { " · " };
+            format!("gave {}{because}{reason}", ways.join(", "))
+        }
+        Fact::PlannerRefused { why, .. } => format!("refused: {why}"),
+        _ => String::new(),
+    }
 }
 
 /// What a round led to, in one line, while it happens.

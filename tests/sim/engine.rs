@@ -63,6 +63,8 @@ pub enum Job {
         point: GatePoint,
         attempt: u32,
     },
+    /// The planner that is asked about steps, after a round.
+    Plan { round: u32, steps: Vec<String> },
     /// People who are asked.
     Ask { ask: Box<Ask> },
 }
@@ -155,6 +157,12 @@ impl Engine {
                 done(&|job| matches!(job, Job::Ask { ask, .. } if ask.number == *number))
                     || self.waiting().any(
                         |effect| matches!(effect, Effect::Ask(ask) if ask.number == *number),
+                    )
+            }
+            Happening::Planned { round, .. } => {
+                done(&|job| matches!(job, Job::Plan { round: r, .. } if r == round))
+                    || self.waiting().any(
+                        |effect| matches!(effect, Effect::Plan { request } if request.round.number == *round),
                     )
             }
             // Nobody asks for it; told again, it is no news.

@@ -60,6 +60,8 @@ pub struct Ledger {
     pub blocked: bool,
     /// The rounds that have ended.
     pub rounds: Vec<Round>,
+    /// The round that the planner was asked about last, and whether it has answered.
+    pub planning: Option<(u32, bool)>,
     /// What it has used up, and of what budget.
     pub budget: super::budget::Book,
     /// The end of the run, as it was told.
@@ -263,6 +265,10 @@ impl Ledger {
                 self.passed.insert((place.clone(), *point));
             }
             Fact::RunBlocked { .. } => self.blocked = true,
+            Fact::PlannerAsked { round, .. } => self.planning = Some((*round, false)),
+            Fact::PlannerAnswered { round, .. } | Fact::PlannerRefused { round, .. } => {
+                self.planning = Some((*round, true));
+            }
             Fact::RoundClosed(round) => {
                 self.rounds.push((**round).clone());
                 if round.goes_on() {

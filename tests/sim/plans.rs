@@ -16,7 +16,7 @@ use wf::source::Span;
 use wf::time::Moment;
 
 use super::dice::Dice;
-use super::{budget, gates};
+use super::{budget, gates, planner};
 
 /// The named locks that the runs of a world share.
 const LOCKS: [&str; 2] = ["left", "right"];
@@ -81,6 +81,7 @@ pub fn draw(dice: &mut Dice, most: usize, from: i64) -> Drawn {
         in_phases(&mut verify, &mut apart);
     }
     let bounded = !steady && dice.one_in(3);
+    let (planner, on_stuck) = planner::of_plan(dice, replan.as_ref());
     let parts = Parts {
         verify,
         outputs,
@@ -92,6 +93,8 @@ pub fn draw(dice: &mut Dice, most: usize, from: i64) -> Drawn {
             Vec::new()
         },
         escalations: gates::escalations(),
+        planner,
+        on_stuck,
         replan,
         ..Parts::new(id, steps, main, policy)
     };

@@ -84,6 +84,15 @@ impl World {
                 };
                 engine.spawn(gate, soon);
             }
+            Effect::Plan { request } => {
+                let steps = request.steps.iter();
+                let name = |step: &serde_json::Value| step["step"].as_str().map(str::to_owned);
+                let plan = Job::Plan {
+                    round: request.round.number,
+                    steps: steps.filter_map(name).collect(),
+                };
+                engine.spawn(plan, soon);
+            }
             Effect::Remember { .. } | Effect::Finish { .. } => {}
         }
         Ok(())
@@ -99,6 +108,7 @@ impl World {
                     attempt: checked, ..
                 } => checked.as_ref() == attempt,
                 Job::Gate { place: gated, .. } => gated.as_ref() == place,
+                Job::Plan { .. } => attempt.is_none(),
                 _ => false,
             };
             unit.told |= hit;
@@ -147,6 +157,7 @@ impl World {
                 point,
                 attempt,
             } => self.gated(at, place, point, attempt),
+            Job::Plan { round, steps } => self.planned(at, (round, &steps), stop),
             Job::Ask { ask } => self.answered(at, &ask),
             Job::Confirm { places } => self.confirmed(at, places),
             Job::Unlock { place, lock } => {

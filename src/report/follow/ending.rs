@@ -67,6 +67,9 @@ pub(super) fn noted(fact: &Fact) -> Option<News> {
             round.solved.directive.as_str(),
             crate::report::rounds::news(round),
         ),
+        Fact::PlannerAsked { .. } | Fact::PlannerAnswered { .. } | Fact::PlannerRefused { .. } => {
+            ("planner", crate::report::rounds::planner(fact))
+        }
         Fact::RunTimedOut => ("timed out", "the run took longer than it may".to_owned()),
         Fact::BudgetNoticed { spent, percent } => ("budget", noticed(*spent, *percent)),
         Fact::BudgetExtended { limit } => {

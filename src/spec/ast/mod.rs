@@ -47,9 +47,9 @@ pub use matrix::{MAX_COMBINATIONS, Matrix};
 pub use needs::Needs;
 pub use param::{Param, PlanOutput, StepOutput};
 pub use plan::{DagKind, Plan, PlanKind};
+pub use planner::Planner;
 pub use policy::Policy;
 pub use repeat::ForEach;
-pub use planner::Planner;
 pub use replan::Replan;
 pub use retry::Retry;
 pub use rule::{

@@ -33,6 +33,7 @@ mod machine;
 mod owners;
 mod pinned;
 mod pipelines;
+mod planner;
 mod processes;
 mod restricted;
 mod schemas;

@@ -74,6 +74,7 @@ pub use planner::ANSWER_LIMIT;
 pub use proposal::Proposal;
 pub use request::{Intent, Missing, MustNot, PlanRequest, PlanState};
 pub use round::{Blame, Change, Criteria, Round};
+pub use rounds::NO_WAY;
 pub use standing::{Item, Phase, Standing, StepState, Tally};
 pub use state::State;
 pub use subject::{Attempt, Place};

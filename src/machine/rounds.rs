@@ -14,7 +14,7 @@ use crate::model::{Plan, StepIx};
 use crate::name::Name;
 
 /// Why a run ends for which another round was ordered, and no declared way is left.
-const NO_WAY: &str = "no other way is left";
+pub const NO_WAY: &str = "no other way is left";
 
 impl Machine {
     /// Judges the round that has ended, once. True if the run is not at its end: another round

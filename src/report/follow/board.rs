@@ -20,6 +20,8 @@ pub struct Board {
     first: Option<Moment>,
     ended: u32,
     failed: u32,
+    /// What can be done after the last round.
+    moves: Vec<String>,
 }
 
 /// A run that goes on.
@@ -68,6 +70,10 @@ impl Board {
                     plan: plan.clone(),
                     run: run.id.clone(),
                 })
+            }
+            Fact::RoundClosed(round) if top => {
+                self.moves = crate::report::moves::moves(round);
+                noted(&event.fact)
             }
             Fact::RunEnded { .. } => self.run_ended(run, event).filter(|_| top),
             Fact::CriterionJudged { attempt, verdict } => {
@@ -277,6 +283,7 @@ impl Board {
             tally: *tally,
             stale: stale.clone(),
             accepted: *accepted,
+            moves: std::mem::take(&mut self.moves),
             took: event.at.since(self.first.unwrap_or(event.at)),
         })))
     }

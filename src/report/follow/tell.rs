@@ -4,6 +4,7 @@ use std::time::Duration;
 use super::{Ending, News, RunEnding};
 use crate::machine::{Outcome, Stale, StepState, Verdict};
 use crate::report::lines::{INDENT, broken, line, nth, word};
+use crate::report::moves;
 use crate::report::paint::{BAD, BOLD, DIM, GOOD, NAME, WARN, paint};
 use crate::report::words::{believed, counts, outcome_style, state_style};
 use crate::report::{elapsed, first_line, plural};
@@ -86,6 +87,7 @@ pub fn final_line(ending: &RunEnding) -> String {
     if ending.outcome == Outcome::Abandoned {
         let more = format!("wf show {} --rounds", ending.run.short());
         let _ = writeln!(text, "what was tried: {}", paint(NAME, &more));
+        text.push_str(&moves::told(&ending.moves, ending.run.short()));
     }
     if ending.outcome != Outcome::Succeeded {
         let retry = format!("wf retry {}", ending.run.short());
@@ -282,6 +284,7 @@ mod tests {
             },
             stale: Vec::new(),
             accepted: None,
+            moves: Vec::new(),
             took: Duration::from_millis(3_210),
         };
         let line = "succeeded · 5 verified, 2 reported · 3.2s · run 1a2b3c4d\n";

@@ -21,8 +21,12 @@ pub fn as_check(planner: &Planner) -> Check {
     Check {
         probe: Some(Probe::Exec(words.collect())),
         timeout: planner.timeout,
-        ..Check::new(Name::parse("planner").expect("this is a name"))
+        ..Check::new(name())
     }
+}
+
+fn name() -> Name {
+    Name::parse("planner").expect("this is a name")
 }
 
 /// Asks it: what it printed, or why that does not count. Dropped, it ends what it started.

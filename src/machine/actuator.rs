@@ -72,11 +72,14 @@ fn class(tool: &str) -> &str {
 fn rank(ordered: Directive, kind: Directive) -> u8 {
     use Directive::{BreakSymmetry, ChangeApproach, ChangePath, Refine};
     match (ordered, kind) {
-        (BreakSymmetry, BreakSymmetry) | (ChangePath, ChangePath) | (Refine, Refine) => 0,
         // A tool of a new class is another tool, too.
-        (ChangeApproach, ChangeApproach | BreakSymmetry) => 0,
-        (BreakSymmetry, ChangeApproach) | (ChangeApproach | Refine, ChangePath) => 1,
-        (ChangePath, ChangeApproach | BreakSymmetry) => 1,
+        (BreakSymmetry, BreakSymmetry)
+        | (ChangePath, ChangePath)
+        | (Refine, Refine)
+        | (ChangeApproach, ChangeApproach | BreakSymmetry) => 0,
+        (BreakSymmetry, ChangeApproach)
+        | (ChangeApproach | Refine, ChangePath)
+        | (ChangePath, ChangeApproach | BreakSymmetry) => 1,
         _ => 2 + u8::from(kind == Refine),
     }
 }

@@ -2,7 +2,7 @@
 
 use super::ends::End;
 use super::gates::has_gates;
-use super::state::{self, Cancelled, Doing, Gave, Live, Many, Offer, Spot, State};
+use super::state::{self, Cancelled, Doing, Gave, Live, Many, Spot, State};
 use super::{Attempt, Cached, Exit, Fact, GatePoint, Item, Phase, Place, StepState, Verdict};
 use crate::model::{Object, Plan, Work};
 use crate::name::Name;
@@ -30,21 +30,13 @@ impl State {
                 }
             }
             Fact::StepExpanded { step, items } => self.expand(plan, at, step, items),
-            Fact::CriterionJudged { attempt, verdict } => match attempt {
-                Some(attempt) => {
-                    let step = plan.find(attempt.place.step.as_str()).map(|ix| ix.0);
-                    if plan.parts().replan.is_some() {
-                        self.control.count(step, verdict);
-                    }
-                    self.ruled(plan, attempt, verdict);
+            Fact::CriterionJudged { attempt, verdict } => {
+                self.count_ruling(plan, attempt.as_ref(), verdict);
+                match attempt {
+                    Some(attempt) => self.ruled(plan, attempt, verdict),
+                    None => self.judge(verdict),
                 }
-                None => {
-                    if plan.parts().replan.is_some() {
-                        self.control.count(None, verdict);
-                    }
-                    self.judge(verdict);
-                }
-            },
+            }
             Fact::RoundClosed(round) => self.close_round(plan, round, at),
             Fact::PlannerAsked { .. }
             | Fact::PlannerAnswered { .. }
@@ -72,14 +64,7 @@ impl State {
 
     fn apply_to_place(&mut self, plan: &Plan, at: Moment, fact: &Fact) {
         match fact {
-            Fact::LockAwaited { place, .. } => {
-                if let Some(spot) = self.leave_queue(plan, place) {
-                    self.locking.insert(spot);
-                    if let Some(slot) = self.place_mut(spot) {
-                        slot.awaits = true;
-                    }
-                }
-            }
+            Fact::LockAwaited { place, .. } => self.awaits_lock(plan, place),
             Fact::CacheHit { place, found } => {
                 let cached = Attempt {
                     place: place.clone(),
@@ -132,6 +117,15 @@ impl State {
             Fact::EvidenceStale(stale) => self.fall_back(plan, stale),
             Fact::StepEnded { place, .. } => self.place_ended(plan, at, place, fact),
             _ => {}
+        }
+    }
+
+    fn awaits_lock(&mut self, plan: &Plan, place: &Place) {
+        if let Some(spot) = self.leave_queue(plan, place) {
+            self.locking.insert(spot);
+            if let Some(slot) = self.place_mut(spot) {
+                slot.awaits = true;
+            }
         }
     }
 
@@ -195,30 +189,6 @@ impl State {
         let (step, item) = (ix.0, None);
         self.end(plan, Spot { step, item }, end, outputs);
         self.slot_mut(ix.0).outputs = Some(Box::new(outputs.clone()));
-    }
-
-    fn offer(&mut self, plan: &Plan, fact: &Fact) {
-        let Fact::ItemKept {
-            step,
-            key,
-            outputs,
-            standing,
-            from,
-        } = fact
-        else {
-            return;
-        };
-        if let Some(ix) = plan.find(step.as_str()) {
-            let (outputs, standing, from) = (outputs.clone(), *standing, from.clone());
-            self.offers.insert(
-                (ix.0, key.clone()),
-                Offer {
-                    outputs,
-                    standing,
-                    from,
-                },
-            );
-        }
     }
 
     fn expand(&mut self, plan: &Plan, at: Moment, step: &Name, items: &[Item]) {

@@ -5,8 +5,7 @@ use super::end::Final;
 use super::scope::View;
 use super::state::{self, Asked, Spot};
 use super::{
-    Artifact, Ask, Attempt, Decision, Effect, Ended, Exit, Fact, GatePoint, Given, Machine, Phase,
-    Timer,
+    Artifact, Ask, Attempt, Decision, Effect, Ended, Exit, Fact, GatePoint, Given, Machine, Timer,
 };
 use crate::gate::GateResult;
 use crate::model::{Approve, Class, Needs, Object};
@@ -356,31 +355,6 @@ impl Machine {
                 reason: String::new(),
             };
             self.tell_answer(number, given);
-        }
-    }
-
-    /// Asks again for what is waited for, after a resume.
-    pub(super) fn resume_asks(&mut self) {
-        let asks: Vec<Ask> = (self.state.asks.values())
-            .map(|asked| asked.ask.clone())
-            .collect();
-        for ask in asks {
-            self.wait_for(ask);
-        }
-        let point = match self.state.phase {
-            Phase::Gates => GatePoint::Start,
-            Phase::Publish => GatePoint::Publish,
-            _ => return,
-        };
-        let asked = self.state.asks.values().any(|asked| asked.spot.is_none());
-        if asked || self.state.blocked.is_some() {
-            return;
-        }
-        if !self.state.ending() {
-            self.ask_gates(None, point);
-        } else if point == GatePoint::Publish {
-            // Nobody comes back to say that it publishes nothing.
-            self.after_publish();
         }
     }
 }

@@ -4,9 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
+use super::pairs;
 use super::planner::{Answer, Planning};
-use super::state::{State, pairs};
-use super::{Criteria, Fact, Round, Verdict};
+use super::state::State;
+use super::{Attempt, Criteria, Fact, Round, Verdict};
 use crate::ggs::{Directive, Past};
 use crate::model::{Class, Mode, Plan};
 use crate::name::Name;
@@ -98,6 +99,14 @@ impl State {
         };
         let since = planning.as_ref().map_or(at, |planning| planning.since);
         *planning = Some(Planning { since, answer });
+    }
+
+    /// Counts a ruling, if the run has rounds.
+    pub(super) fn count_ruling(&mut self, plan: &Plan, of: Option<&Attempt>, verdict: &Verdict) {
+        if plan.parts().replan.is_some() {
+            let step = of.and_then(|attempt| plan.find(attempt.place.step.as_str()));
+            self.control.count(step.map(|ix| ix.0), verdict);
+        }
     }
 
     /// Takes the end of a round into account.

@@ -37,6 +37,7 @@ mod input;
 mod ledger;
 mod measure;
 mod over;
+mod pairs;
 mod phases;
 mod planner;
 mod proposal;

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::state::{ItemSlot, Offer, Spot, State, StepSlot};
-use super::{Phase, Standing, StepState};
+use super::{Fact, Phase, Standing, StepState};
 use crate::model::{Plan, StepIx};
 use crate::name::Name;
 use crate::time::Moment;
@@ -50,6 +50,31 @@ impl State {
         }
     }
 
+    /// Keeps the result of an item for when its list is known.
+    pub(super) fn offer(&mut self, plan: &Plan, fact: &Fact) {
+        let Fact::ItemKept {
+            step,
+            key,
+            outputs,
+            standing,
+            from,
+        } = fact
+        else {
+            return;
+        };
+        if let Some(ix) = plan.find(step.as_str()) {
+            let (outputs, standing, from) = (outputs.clone(), *standing, Some(from.clone()));
+            self.offers.insert(
+                (ix.0, key.clone()),
+                Offer {
+                    outputs,
+                    standing,
+                    from,
+                },
+            );
+        }
+    }
+
     /// Takes the end of a step back out of the tally.
     fn uncount(&mut self, step: u32) {
         let slot = &self.steps[step as usize];
@@ -86,7 +111,6 @@ impl State {
                 self.stale.remove(&spot);
             }
         }
-        let from = self.run.clone();
         for ((item, slot), number) in many.items.into_iter().zip(many.slots).zip(0_u32..) {
             let spot = Spot {
                 step,
@@ -103,7 +127,7 @@ impl State {
             );
             if same && slot.ended == Some(StepState::Succeeded) {
                 let outputs = slot.result.map(|gave| gave.outputs).unwrap_or_default();
-                let (standing, from) = (slot.standing, from.clone());
+                let (standing, from) = (slot.standing, None);
                 let offer = Offer {
                     outputs,
                     standing,

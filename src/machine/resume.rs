@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::advance::wait_end;
 use super::scope::{self, View};
 use super::state::{self, Doing, Spot};
-use super::{Effect, GatePoint, Machine, Phase, Timer, Turn};
+use super::{Ask, Effect, GatePoint, Machine, Phase, Timer, Turn};
 use crate::time::Moment;
 
 impl Machine {
@@ -41,6 +41,31 @@ impl Machine {
         self.advance();
         self.notice_budget();
         std::mem::take(&mut self.turn)
+    }
+
+    /// Asks again for what is waited for, after a resume.
+    fn resume_asks(&mut self) {
+        let asks: Vec<Ask> = (self.state.asks.values())
+            .map(|asked| asked.ask.clone())
+            .collect();
+        for ask in asks {
+            self.wait_for(ask);
+        }
+        let point = match self.state.phase {
+            Phase::Gates => GatePoint::Start,
+            Phase::Publish => GatePoint::Publish,
+            _ => return,
+        };
+        let asked = self.state.asks.values().any(|asked| asked.spot.is_none());
+        if asked || self.state.blocked.is_some() {
+            return;
+        }
+        if !self.state.ending() {
+            self.ask_gates(None, point);
+        } else if point == GatePoint::Publish {
+            // Nobody comes back to say that it publishes nothing.
+            self.after_publish();
+        }
     }
 
     fn resume_timers(&mut self) {

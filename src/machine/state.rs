@@ -3,6 +3,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 
 use super::control::Control;
+use super::pairs;
 use super::tries::Tries;
 use super::{
     Artifact, Ask, Attempt, Item, Ledger, Outcome, Phase, Place, Standing, StepState, Tally,
@@ -119,7 +120,8 @@ pub(super) struct Cancelled {
 pub(super) struct Offer {
     pub(super) outputs: Object,
     pub(super) standing: Standing,
-    pub(super) from: RunId,
+    /// The run that did the work, if it was another one.
+    pub(super) from: Option<RunId>,
 }
 
 /// Where a step stands.
@@ -380,30 +382,5 @@ pub(super) fn attempt(plan: &Plan, spot: Spot, attempt: u32) -> Attempt {
     Attempt {
         place: place(plan, spot),
         attempt,
-    }
-}
-
-/// Maps with keys that are no strings, as lists of pairs.
-pub(super) mod pairs {
-    use std::collections::BTreeMap;
-
-    use serde::{Deserialize, Deserializer, Serialize, Serializer};
-
-    pub(in crate::machine) fn serialize<K: Serialize, V: Serialize, S: Serializer>(
-        map: &BTreeMap<K, V>,
-        serializer: S,
-    ) -> Result<S::Ok, S::Error> {
-        serializer.collect_seq(map)
-    }
-
-    pub(in crate::machine) fn deserialize<'de, K, V, D>(
-        deserializer: D,
-    ) -> Result<BTreeMap<K, V>, D::Error>
-    where
-        K: Deserialize<'de> + Ord,
-        V: Deserialize<'de>,
-        D: Deserializer<'de>,
-    {
-        Ok(Vec::deserialize(deserializer)?.into_iter().collect())
     }
 }

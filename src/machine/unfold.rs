@@ -71,8 +71,7 @@ impl Machine {
             .collect();
         for (item, offer) in taken {
             let item = Some(item);
-            let other = Some(offer.from).filter(|from| *from != self.state.run);
-            let why = match &other {
+            let why = match &offer.from {
                 Some(from) => format!("kept from run {}", from.short()),
                 None => "kept from the round before".to_owned(),
             };
@@ -85,7 +84,7 @@ impl Machine {
                 tolerated: false,
                 cached: None,
                 outputs: offer.outputs,
-                from: other,
+                from: offer.from,
             });
         }
     }

@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use super::paint::{BAD, DIM, GOOD, NAME, WARN, paint};
 use crate::ggs::Directive;
 use crate::machine::{Change, Fact, Round};
+use crate::name::Name;
 
 /// The rounds of a run, a line each: `1  D 0.67  P 0.00  Ω 0.00  L 0.40  ∇L 0.00  change_path`,
 /// and what was changed. With `all`, also what was blocked, what ran again, and why.
@@ -60,7 +61,11 @@ fn details(round: &Round) -> String {
     field("urgency", words);
     field("tools", blocked(&round.blocked_tools));
     field("targets", blocked(&round.blocked_targets));
-    let again: Vec<&str> = round.reopened.iter().map(|step| step.as_str()).collect();
+    let again: Vec<&str> = round
+        .reopened
+        .iter()
+        .map(crate::name::Name::as_str)
+        .collect();
     field("again", again.join(", "));
     text
 }
@@ -83,7 +88,7 @@ fn directive(directive: Directive) -> String {
 
 /// A change in words: ``fetch: `mirror_b` instead of the step as written (change_path), on x``.
 pub fn change(change: &Change) -> String {
-    let way = |name: Option<&crate::name::Name>| match name {
+    let way = |name: Option<&Name>| match name {
         Some(name) => format!("`{name}`"),
         None => "the step as it is written".to_owned(),
     };
@@ -105,7 +110,7 @@ pub fn change(change: &Change) -> String {
 pub fn planner(fact: &Fact) -> String {
     match fact {
         Fact::PlannerAsked { steps, .. } => {
-            let steps: Vec<&str> = steps.iter().map(|step| step.as_str()).collect();
+            let steps: Vec<&str> = steps.iter().map(Name::as_str).collect();
             format!("no declared way is left: asked about {}", steps.join(", "))
         }
         Fact::PlannerAnswered { ways, reason, .. } => {

@@ -96,13 +96,7 @@ pub(super) fn event(
         Fact::RunEnded { .. } => change.run_ended(&event.fact),
         Fact::RoundClosed(round) => change.reopened(&round.reopened),
         Fact::EvidenceStale(stale) => change.stale(stale),
-        Fact::ApprovalAsked(ask) => {
-            change.asks(1)?;
-            match &ask.place {
-                Some(place) => change.step_waits(place, &ask.message),
-                None => Ok(()),
-            }
-        }
+        Fact::ApprovalAsked(ask) => change.asked(ask),
         Fact::ApprovalAnswered { .. } => change.asks(-1),
         Fact::RunStarted { .. }
         | Fact::RunApproved(_)
@@ -179,13 +173,10 @@ impl<'a> Change<'a> {
              ON CONFLICT DO UPDATE SET state = excluded.state",
         )?;
         // A round before this one may have had more of them.
+        let count = i64::try_from(items.len()).unwrap_or(i64::MAX);
         self.execute(
             "DELETE FROM steps WHERE run = ?1 AND step = ?2 AND item >= ?3",
-            (
-                self.run,
-                step.as_str(),
-                i64::try_from(items.len()).unwrap_or(i64::MAX),
-            ),
+            (self.run, step.as_str(), count),
         )?;
         let running = StepState::Running.as_str();
         insert.execute((

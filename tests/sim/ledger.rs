@@ -367,63 +367,8 @@ impl Ledger {
         }
     }
 
-    /// Steps begin anew. Their attempts go on counting; items that ended well stay as they are, if
-    /// what their step depends on does.
-    fn reopen(&mut self, steps: &[Name], at: Moment) {
-        for step in steps {
-            let same = self.needs[step].iter().all(|need| !steps.contains(need));
-            let keys = self.keys.remove(step).unwrap_or_default();
-            self.items.remove(step);
-            for (place, book) in &mut self.places {
-                if place.step != *step {
-                    continue;
-                }
-                let mut stays = false;
-                if let Some(key) = place.item.and_then(|item| keys.get(item as usize)) {
-                    let well = book.ended.as_ref().map(|end| end.state);
-                    stays = same && well == Some(StepState::Succeeded);
-                    let key = (step.clone(), key.clone());
-                    if stays {
-                        self.kept.insert(key);
-                    } else {
-                        self.kept.remove(&key);
-                    }
-                }
-                let evidence = book.evidence.filter(|_| stays);
-                book.begins_anew(same || place.item.is_none(), at);
-                book.evidence = evidence;
-                if !stays {
-                    self.stale.remove(place);
-                }
-            }
-            let of_it = |place: &Place| place.step == *step;
-            self.passed
-                .retain(|(place, _)| !place.as_ref().is_some_and(of_it));
-            self.agreed.retain(|place| !of_it(place));
-        }
-        (self.failed, self.stopping, self.judged) = (None, false, None);
-        self.phase = Phase::Steps;
-    }
-
     pub(super) fn at(&mut self, place: &Place) -> &mut Book {
         self.places.entry(place.clone()).or_default()
-    }
-}
-
-impl Book {
-    /// Another round begins. What failed is told what its last attempt lacked, if that is known to
-    /// be of the same work.
-    fn begins_anew(&mut self, same: bool, at: Moment) {
-        let end = self.ended.take().map(|end| end.state);
-        let told = same && end == Some(StepState::Failed);
-        let history = std::mem::take(&mut self.history);
-        *self = Self {
-            attempts: self.attempts,
-            base: self.attempts,
-            again: Some(at),
-            history: if told { history } else { Vec::new() },
-            ..Self::default()
-        };
     }
 }
 

@@ -9,6 +9,7 @@
 
 mod acts;
 mod again;
+mod anew;
 mod budget;
 mod coverage;
 pub mod dice;

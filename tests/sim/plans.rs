@@ -51,17 +51,7 @@ pub fn draw(dice: &mut Dice, most: usize, from: i64) -> Drawn {
         }
         steps.push(step);
     }
-    let on_failure = [OnFailure::Stop, OnFailure::Cancel, OnFailure::Continue];
-    let on_failure = if steady {
-        OnFailure::Continue
-    } else {
-        *dice.pick(&on_failure)
-    };
-    let policy = Policy {
-        max_parallel: 1 + dice.up_to(3),
-        on_failure,
-        grace: Duration::ZERO,
-    };
+    let policy = policy(dice, steady);
     if dice.one_in(3) {
         gates::of_steps(&mut steps, dice, steady);
     }
@@ -101,6 +91,20 @@ pub fn draw(dice: &mut Dice, most: usize, from: i64) -> Drawn {
     Drawn {
         plan: Plan::new(parts).expect("it is drawn to be a plan"),
         steady,
+    }
+}
+
+fn policy(dice: &mut Dice, steady: bool) -> Policy {
+    let on_failure = [OnFailure::Stop, OnFailure::Cancel, OnFailure::Continue];
+    let on_failure = if steady {
+        OnFailure::Continue
+    } else {
+        *dice.pick(&on_failure)
+    };
+    Policy {
+        max_parallel: 1 + dice.up_to(3),
+        on_failure,
+        grace: Duration::ZERO,
     }
 }
 

@@ -243,9 +243,12 @@ impl Task {
         let argv = match &step.work {
             Work::Run(script) => shell::argv(script, path, &cwd),
             Work::Exec(_) if self.tool_args.is_some() => {
-                let words = self.tool_args.as_ref().and_then(|args| args.as_array());
-                let words = words.into_iter().flatten().filter_map(Value::as_str);
-                words.map(str::to_owned).collect()
+                let words = self.tool_args.iter().filter_map(|args| args.as_array());
+                words
+                    .flatten()
+                    .filter_map(Value::as_str)
+                    .map(str::to_owned)
+                    .collect()
             }
             Work::Exec(templates) => {
                 let words = templates.iter();

@@ -3,7 +3,7 @@ use rusqlite::{Connection, Params};
 use super::batch::Recorded;
 use super::column::{At, ItemColumn, Json, NO_ITEM, Word};
 use super::log::Position;
-use crate::machine::{Artifact, Ask, Attempt, Event, Exit, Fact, Item, Place, StepState};
+use crate::machine::{Artifact, Attempt, Event, Exit, Fact, Item, Place, StepState};
 use crate::model::{Class, Object};
 use crate::name::Name;
 use crate::time::Moment;
@@ -124,15 +124,6 @@ pub(super) fn event(
 }
 
 impl<'a> Change<'a> {
-    /// Shows that people are asked something.
-    fn asked(&self, ask: &Ask) -> rusqlite::Result<()> {
-        self.asks(1)?;
-        match &ask.place {
-            Some(place) => self.step_waits(place, &ask.message),
-            None => Ok(()),
-        }
-    }
-
     fn new(connection: &'a Connection, position: Position, at: Moment) -> Self {
         Self {
             connection,
@@ -204,7 +195,7 @@ impl<'a> Change<'a> {
         Ok(())
     }
 
-    fn step_waits(&self, place: &Place, why: &str) -> rusqlite::Result<()> {
+    pub(super) fn step_waits(&self, place: &Place, why: &str) -> rusqlite::Result<()> {
         self.execute(
             "INSERT INTO steps (run, step, item, first, state, why)
              VALUES (?1, ?2, ?3, ?4, 'waiting', ?5)

@@ -3,22 +3,37 @@
 use std::time::Duration;
 
 use serde_json::{Map, Value, json};
-use wf::machine::{Happening, PlannerSaid};
-use wf::model::{OnStuck, Planner, Replan};
+use wf::machine::{Happening, PlanRequest, PlannerSaid};
+use wf::model::{OnStuck, Parts, Planner};
 
 use super::dice::Dice;
+use super::engine::Job;
 use super::world::World;
 
-/// The planner of a plan, if it has one.
-pub fn of_plan(dice: &mut Dice, replan: Option<&Replan>) -> (Option<Planner>, OnStuck) {
-    if replan.is_none() || dice.one_in(3) {
-        return (None, OnStuck::Abandon);
+/// A plan that has a planner, if it is to have one.
+pub fn of_plan(dice: &mut Dice, parts: Parts) -> Parts {
+    if parts.replan.is_none() || dice.one_in(3) {
+        return parts;
     }
     let planner = Planner {
         exec: vec!["planner".into()],
-        timeout: Duration::from_secs(60),
+        timeout: Duration::from_mins(1),
     };
-    (Some(planner), OnStuck::ConsultPlanner)
+    Parts {
+        planner: Some(planner),
+        on_stuck: OnStuck::ConsultPlanner,
+        ..parts
+    }
+}
+
+/// The question to a planner as something that comes back.
+pub fn job(request: &PlanRequest) -> Job {
+    let steps = request.steps.iter();
+    let name = |step: &Value| step["step"].as_str().map(str::to_owned);
+    Job::Plan {
+        round: request.round.number,
+        steps: steps.filter_map(name).collect(),
+    }
 }
 
 /// What a planner prints about some steps: ways that may be used, some that may not, and trash.

@@ -71,7 +71,6 @@ pub fn draw(dice: &mut Dice, most: usize, from: i64) -> Drawn {
         in_phases(&mut verify, &mut apart);
     }
     let bounded = !steady && dice.one_in(3);
-    let (planner, on_stuck) = planner::of_plan(dice, replan.as_ref());
     let parts = Parts {
         verify,
         outputs,
@@ -83,13 +82,11 @@ pub fn draw(dice: &mut Dice, most: usize, from: i64) -> Drawn {
             Vec::new()
         },
         escalations: gates::escalations(),
-        planner,
-        on_stuck,
         replan,
         ..Parts::new(id, steps, main, policy)
     };
     Drawn {
-        plan: Plan::new(parts).expect("it is drawn to be a plan"),
+        plan: Plan::new(planner::of_plan(dice, parts)).expect("it is drawn to be a plan"),
         steady,
     }
 }

@@ -84,15 +84,7 @@ impl World {
                 };
                 engine.spawn(gate, soon);
             }
-            Effect::Plan { request } => {
-                let steps = request.steps.iter();
-                let name = |step: &serde_json::Value| step["step"].as_str().map(str::to_owned);
-                let plan = Job::Plan {
-                    round: request.round.number,
-                    steps: steps.filter_map(name).collect(),
-                };
-                engine.spawn(plan, soon);
-            }
+            Effect::Plan { request } => engine.spawn(super::planner::job(&request), soon),
             Effect::Remember { .. } | Effect::Finish { .. } => {}
         }
         Ok(())

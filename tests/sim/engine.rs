@@ -96,6 +96,12 @@ impl Engine {
         });
     }
 
+    /// People are asked a question no more.
+    pub fn dismiss(&mut self, number: u32) {
+        let of_it = |job: &Job| matches!(job, Job::Ask { ask } if ask.number == number);
+        self.units.retain(|unit| !of_it(&unit.job));
+    }
+
     /// Whether the run is over, and all of it carried out.
     pub fn is_done(&self) -> bool {
         self.machine.outcome().is_some() && self.turns.is_empty() && self.units.is_empty()

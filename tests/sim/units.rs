@@ -66,10 +66,7 @@ impl World {
             Effect::Wake { timer, at } => engine.timers.push((at, timer)),
             Effect::Kill { attempt, .. } => self.tell(at, attempt.as_ref(), (soon, race)),
             Effect::Ask(ask) => self.ask(at, ask),
-            Effect::Dismiss { number } => {
-                let of_it = |job: &Job| matches!(job, Job::Ask { ask } if ask.number == number);
-                engine.units.retain(|unit| !of_it(&unit.job));
-            }
+            Effect::Dismiss { number } => engine.dismiss(number),
             Effect::Confirm { places } => engine.spawn(Job::Confirm { places }, soon),
             Effect::Gate {
                 place,

@@ -31,7 +31,7 @@ const LAYERS: &[(&str, &str)] = &[
     ("repeat", "name model expr gate machine store"),
     (
         "engine",
-        "name digest time crash model expr graph gate machine verify mask store exec repeat config bus approval",
+        "name digest time crash model expr graph gate ggs machine memory verify mask store exec repeat config bus approval",
     ),
     ("seal", "digest"),
     ("approval", "digest time name model machine seal"),

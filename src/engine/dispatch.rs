@@ -18,7 +18,7 @@ use crate::time::Moment;
 use super::end::end_of;
 use super::run::Ongoing;
 use super::timers::Timers;
-use super::{EngineError, Finished, Question, evidence, publish, unit};
+use super::{EngineError, Finished, Question, evidence, memory, publish, unit};
 
 /// How long it takes at most until an answer of people is seen.
 const LOOK: Duration = Duration::from_millis(500);
@@ -110,6 +110,8 @@ impl Dispatcher {
     pub(super) fn behind(mut self, events: &[(u64, Event)]) -> Self {
         for (_, event) in events {
             self.run.note_passed(event);
+            // The engine may have died before it was written.
+            memory::remember(&self.run, event);
             let run = &self.run;
             let session = &run.session;
             session.observe(|observer| observer.behind(&run.this, event));
@@ -262,8 +264,12 @@ impl Dispatcher {
         };
         for event in &turn.events {
             self.run.note_passed(event);
-            if matches!(event.fact, Fact::RoundClosed(_)) {
+            if matches!(
+                event.fact,
+                Fact::RoundClosed(_) | Fact::MemoryAdvised { .. }
+            ) {
                 self.run.note_plan(self.machine.plan());
+                memory::remember(&self.run, event);
             }
             self.run
                 .session

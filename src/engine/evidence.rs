@@ -102,6 +102,7 @@ pub(super) fn begin(run: &Ongoing) -> Result<Happening, StoreError> {
         left: past.map(Past::left).unwrap_or_default(),
         fixed: fixed.map(|fixed| fixed.files()).unwrap_or_default(),
         approved: approved.map(|approved| Box::new((**approved).clone())),
+        advice: super::memory::advice(run)?,
     })
 }
 

@@ -19,6 +19,7 @@ mod evidence;
 mod gating;
 mod judging;
 mod locks;
+mod memory;
 mod nested;
 mod observe;
 mod orders;

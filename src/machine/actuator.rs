@@ -3,6 +3,7 @@
 
 use std::collections::BTreeSet;
 
+use super::advised::{Advised, is_avoided, is_liked};
 use crate::ggs::Directive;
 use crate::model::Step;
 
@@ -14,8 +15,8 @@ pub(super) struct Bounds<'a> {
     pub(super) targets: &'a BTreeSet<String>,
     /// The tools that were used in this run.
     pub(super) used: &'a BTreeSet<String>,
-    /// The tools that memory prefers.
-    pub(super) preferred: &'a BTreeSet<String>,
+    /// What memory says.
+    pub(super) advice: &'a [Advised],
 }
 
 /// The next way to do a step, and what sort of change that is; `None` if none is left. Ways that
@@ -34,7 +35,7 @@ pub(super) fn choose(
     let allowed = open.filter(|way| is_allowed(step, *way, bounds));
     let ranked = allowed.map(|way| {
         let kind = kind(step, (now, way), bounds.used);
-        let liked = bounds.preferred.contains(&step.tool(way as usize));
+        let liked = is_liked(bounds.advice, step, way);
         ((rank(ordered, kind), !liked, way), kind)
     });
     let ((_, _, way), kind) = ranked.min_by_key(|(rank, _)| *rank)?;
@@ -44,12 +45,13 @@ pub(super) fn choose(
 /// Whether a way uses nothing that is blocked.
 pub(super) fn is_allowed(step: &Step, way: u32, bounds: &Bounds<'_>) -> bool {
     let target = step.target(way as usize);
-    !bounds.tools.contains(&step.tool(way as usize))
+    !is_avoided(bounds.advice, step, way)
+        && !bounds.tools.contains(&step.tool(way as usize))
         && target.is_none_or(|target| !bounds.targets.contains(target))
 }
 
 /// What sort of change it is to go from one way to another.
-fn kind(step: &Step, (from, to): (u32, u32), used: &BTreeSet<String>) -> Directive {
+pub(super) fn kind(step: &Step, (from, to): (u32, u32), used: &BTreeSet<String>) -> Directive {
     let (old, new) = (step.tool(from as usize), step.tool(to as usize));
     let same_target = step.target(from as usize) == step.target(to as usize);
     if old == new && same_target {
@@ -91,6 +93,7 @@ mod tests {
 
     use super::{Bounds, choose};
     use crate::ggs::Directive::{self, BreakSymmetry, ChangeApproach, ChangePath, Refine};
+    use crate::machine::{Advice, Advised};
     use crate::model::{Alternative, Step, Work};
     use crate::name::Name;
 
@@ -122,7 +125,7 @@ mod tests {
         ordered: Directive,
         tools: &[&str],
         targets: &[&str],
-        liked: &[&str],
+        advice: &[Advised],
     ) -> Option<(u32, Directive)> {
         let step = step(&[
             ("net:curl", "a"),
@@ -132,13 +135,13 @@ mod tests {
             ("disk:cp", "c"),
             ("disk:dd", "c"),
         ]);
-        let (tools, targets, liked) = (set(tools), set(targets), set(liked));
+        let (tools, targets) = (set(tools), set(targets));
         let used = set(&["net:curl"]);
         let bounds = Bounds {
             tools: &tools,
             targets: &targets,
             used: &used,
-            preferred: &liked,
+            advice,
         };
         choose(&step, (0, &BTreeSet::from([0])), ordered, &bounds)
     }
@@ -165,12 +168,45 @@ mod tests {
         assert_eq!(chosen(Refine, &[], &["a", "b", "c"], &[]), None);
     }
 
+    fn said(tool: &str, target: &str, advice: Advice) -> Advised {
+        Advised {
+            tool: tool.into(),
+            target: (!target.is_empty()).then(|| target.into()),
+            advice,
+            attention: 0.9,
+            decision: 0.9,
+        }
+    }
+
     #[test]
     fn memory_orders_ways_of_one_sort() {
-        let liked = chosen(BreakSymmetry, &["net:curl"], &[], &["disk:dd"]);
-        assert_eq!(liked, Some((5, BreakSymmetry)));
-        let sort_first = chosen(ChangePath, &[], &[], &["disk:dd"]);
+        let liked = [said("disk:dd", "c", Advice::Exploit)];
+        let first = chosen(BreakSymmetry, &["net:curl"], &[], &liked);
+        assert_eq!(first, Some((5, BreakSymmetry)));
+        let sort_first = chosen(ChangePath, &[], &[], &liked);
         assert_eq!(sort_first, Some((2, ChangePath)));
+    }
+
+    #[test]
+    fn what_memory_avoids_is_not_chosen_unless_nothing_else_is_there() {
+        let bad = [said("net:curl", "b", Advice::Avoid)];
+        assert_eq!(
+            chosen(ChangePath, &[], &["a"], &bad),
+            Some((4, BreakSymmetry))
+        );
+        let all = [
+            ("net:curl", "a"),
+            ("net:curl", "b"),
+            ("net:wget", "a"),
+            ("disk:cp", "c"),
+            ("disk:dd", "c"),
+        ];
+        let all = all.map(|(tool, target)| said(tool, target, Advice::Avoid));
+        let path = chosen(ChangePath, &[], &["a"], &all);
+        assert_eq!(path, Some((2, ChangePath)));
+        // About another target it says nothing.
+        let other = [said("net:curl", "", Advice::Avoid)];
+        assert_eq!(chosen(Refine, &[], &[], &other), Some((1, Refine)));
     }
 
     #[test]
@@ -181,7 +217,7 @@ mod tests {
             tools: &none,
             targets: &none,
             used: &none,
-            preferred: &none,
+            advice: &[],
         };
         let (mut now, mut tried) = (0, BTreeSet::from([0]));
         let mut order = Vec::new();

@@ -37,6 +37,7 @@ impl State {
                     None => self.judge(verdict),
                 }
             }
+            Fact::MemoryAdvised { advice, changes } => self.take_advice(plan, advice, changes),
             Fact::RoundClosed(round) => self.close_round(plan, round, at),
             Fact::PlannerAsked { .. }
             | Fact::PlannerAnswered { .. }

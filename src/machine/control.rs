@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::pairs;
 use super::planner::{Answer, Planning};
 use super::state::State;
-use super::{Attempt, Criteria, Fact, Round, Verdict};
+use super::{Advised, Attempt, Change, Criteria, Fact, Round, Verdict};
 use crate::ggs::{Directive, Past};
 use crate::model::{Class, Mode, Plan};
 use crate::name::Name;
@@ -25,11 +25,14 @@ pub(super) struct Control {
     pub(super) previous: Option<Directive>,
     pub(super) blocked_tools: BTreeSet<String>,
     pub(super) blocked_targets: BTreeSet<String>,
-    /// The tools that memory prefers.
-    pub(super) preferred: BTreeSet<String>,
+    /// What memory says.
+    pub(super) advice: Vec<Advised>,
     /// The way that each step is done in, where that is not as it is written.
     #[serde(with = "pairs")]
     pub(super) ways: BTreeMap<u32, u32>,
+    /// The sort of change that led to it.
+    #[serde(with = "pairs")]
+    pub(super) kinds: BTreeMap<u32, Directive>,
     /// The ways of each step that were given up.
     #[serde(with = "pairs")]
     pub(super) tried: BTreeMap<u32, BTreeSet<u32>>,
@@ -64,6 +67,19 @@ impl Control {
         let mut tried = self.tried.get(&step).cloned().unwrap_or_default();
         tried.insert(self.way(step));
         tried
+    }
+
+    /// Lets a step be done in another way.
+    fn change(&mut self, plan: &Plan, change: &Change) {
+        let Some(ix) = plan.find(change.step.as_str()) else {
+            return;
+        };
+        let step = plan.step(ix);
+        let mut ways = (0_u32..).take(step.ways());
+        if let Some(to) = ways.find(|way| step.way_id(*way as usize) == change.to.as_ref()) {
+            self.ways.insert(ix.0, to);
+            self.kinds.insert(ix.0, change.kind);
+        }
     }
 
     /// Counts a ruling on a criterion of a step, or of the plan.
@@ -101,6 +117,14 @@ impl State {
         *planning = Some(Planning { since, answer });
     }
 
+    /// Takes in what memory says.
+    pub(super) fn take_advice(&mut self, plan: &Plan, advice: &[Advised], changes: &[Change]) {
+        self.control.advice = advice.to_vec();
+        for change in changes {
+            self.control.change(plan, change);
+        }
+    }
+
     /// Counts a ruling, if the run has rounds.
     pub(super) fn count_ruling(&mut self, plan: &Plan, of: Option<&Attempt>, verdict: &Verdict) {
         if plan.parts().replan.is_some() {
@@ -123,16 +147,11 @@ impl State {
             control.history.push(round.clone());
         }
         for change in &round.changes {
-            let Some(ix) = plan.find(change.step.as_str()) else {
-                continue;
-            };
-            let step = plan.step(ix);
-            let to = (0_u32..)
-                .take(step.ways())
-                .find(|way| step.way_id(*way as usize) == change.to.as_ref());
-            let from = control.way(ix.0);
-            control.tried.entry(ix.0).or_default().insert(from);
-            control.ways.insert(ix.0, to.unwrap_or(from));
+            if let Some(ix) = plan.find(change.step.as_str()) {
+                let from = control.way(ix.0);
+                control.tried.entry(ix.0).or_default().insert(from);
+                control.change(plan, change);
+            }
         }
         if round.goes_on() {
             control.replans += 1;

@@ -3,9 +3,9 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Approved, Artifact, Ask, Attempt, Cached, Criteria, Exit, FixedFile, GatePoint, Given, Item,
-    Loop, Outcome, Phase, Place, Proposal, Round, Spent, Stale, Standing, StepState, Tally, Usage,
-    Verdict,
+    Advised, Approved, Artifact, Ask, Attempt, Cached, Change, Criteria, Exit, FixedFile,
+    GatePoint, Given, Item, Loop, Outcome, Phase, Place, Proposal, Round, Spent, Stale, Standing,
+    StepState, Tally, Usage, Verdict,
 };
 use crate::digest::Digest;
 use crate::gate::GateResult;
@@ -210,6 +210,14 @@ pub enum Fact {
         /// What was decided.
         #[serde(flatten)]
         given: Given,
+    },
+    /// Memory knows something about how steps are done. Only plans with `replan` ask it.
+    MemoryAdvised {
+        /// What it says.
+        advice: Vec<Advised>,
+        /// The steps that begin in another way than they are written, in plan order.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        changes: Vec<Change>,
     },
     /// All steps of a round have ended, and the controller has judged it. Only runs of plans with
     /// `replan` have rounds.

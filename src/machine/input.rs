@@ -1,8 +1,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Approved, Attempt, Fact, FixedFile, GatePoint, Given, Guard, Place, Stale, Standing, Timer,
-    Usage,
+    Advised, Approved, Attempt, Fact, FixedFile, GatePoint, Given, Guard, Place, Stale, Standing,
+    Timer, Usage,
 };
 use crate::digest::Digest;
 use crate::gate::Gated;
@@ -39,6 +39,9 @@ pub enum Happening {
         /// Who approved it, and what.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         approved: Option<Box<Approved>>,
+        /// What memory says about how its steps are done.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        advice: Vec<Advised>,
     },
     /// The work of an attempt ended. Answers [`Effect::Start`](super::Effect::Start).
     Ended(Ended),

@@ -192,7 +192,7 @@ impl Machine {
             tools,
             targets,
             used: &none,
-            preferred: &none,
+            advice: &self.state.control.advice,
         };
         if is_allowed(&step, u32::try_from(last).unwrap_or(u32::MAX), &bounds) {
             return Ok(());
@@ -201,8 +201,12 @@ impl Machine {
         if tools.contains(&tool) {
             return Err(format!("the tool `{tool}` is blocked"));
         }
-        let target = step.target(last).unwrap_or_default();
-        Err(format!("the target `{target}` is blocked"))
+        Err(match step.target(last) {
+            Some(target) if targets.contains(target) => {
+                format!("the target `{target}` is blocked")
+            }
+            _ => format!("memory says to avoid the tool `{tool}`"),
+        })
     }
 
     /// Lets what was proposed and recorded be part of the plan from now on.

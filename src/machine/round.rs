@@ -1,5 +1,6 @@
 use serde::{Deserialize, Serialize};
 
+use super::Way;
 use crate::ggs::{Directive, Solved};
 use crate::model::Class;
 use crate::name::Name;
@@ -30,6 +31,10 @@ pub struct Round {
     /// The targets that may not be used any more, sorted.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub blocked_targets: Vec<String>,
+    /// What it showed about the ways that steps were done in: those that failed, and at the end
+    /// those that hold and are not as they are written.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub ways: Vec<Way>,
     /// What is done in another way from now on, in plan order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub changes: Vec<Change>,

@@ -52,6 +52,7 @@ impl Machine {
         let spent = control.replans >= replan.max_replans;
         let mut round = self.round(solved, &measured);
         round.rationale = solved.rationale(replan);
+        round.ways = self.showed(&measured, solved.directive);
         if solved.directive.acts() {
             if spent {
                 let of = replan.max_replans;
@@ -77,6 +78,7 @@ impl Machine {
             class: measured.class(),
             blocked_tools: control.blocked_tools.iter().cloned().collect(),
             blocked_targets: control.blocked_targets.iter().cloned().collect(),
+            ways: Vec::new(),
             changes: Vec::new(),
             reopened: Vec::new(),
             stuck: None,
@@ -161,7 +163,7 @@ impl Machine {
             tools,
             targets,
             used: &self.tools_used(),
-            preferred: &control.preferred,
+            advice: &control.advice,
         };
         let now = control.way(step);
         let (way, kind) = choose(written, (now, &control.tried(step)), directive, &bounds)?;

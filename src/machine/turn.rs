@@ -111,9 +111,11 @@ impl Machine {
                 left,
                 fixed,
                 approved,
+                advice,
             } => {
                 if !self.has_begun() {
                     self.begin(approved, fixed);
+                    self.advised(advice);
                     self.take_over(kept, left);
                     self.gate_start();
                 }
@@ -283,12 +285,16 @@ impl Machine {
     /// Lets the state, and with it the ways that steps are done in, take a fact into account.
     fn fold(&mut self, at: Moment, fact: &Fact) {
         self.state.apply(&self.plan, at, fact);
-        match fact {
-            Fact::RoundClosed(round) if !round.changes.is_empty() => {
-                self.plan = in_ways(&self.base, &self.state.control.ways);
-            }
-            Fact::PlannerAnswered { ways, .. } => self.adopt(ways),
-            _ => {}
+        if let Fact::PlannerAnswered { ways, .. } = fact {
+            return self.adopt(ways);
+        }
+        let changes = match fact {
+            Fact::RoundClosed(round) => &round.changes[..],
+            Fact::MemoryAdvised { changes, .. } => changes,
+            _ => &[],
+        };
+        if !changes.is_empty() {
+            self.plan = in_ways(&self.base, &self.state.control.ways);
         }
     }
 

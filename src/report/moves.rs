@@ -98,6 +98,7 @@ mod tests {
             class: Some(Blame::Logical),
             blocked_tools: Vec::new(),
             blocked_targets: Vec::new(),
+            ways: Vec::new(),
             changes: Vec::new(),
             reopened: Vec::new(),
             stuck: stuck.map(Into::into),

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use super::paint::{BAD, DIM, GOOD, NAME, WARN, paint};
 use crate::ggs::Directive;
-use crate::machine::{Change, Fact, Round};
+use crate::machine::{Advised, Change, Fact, Round};
 use crate::name::Name;
 
 /// The rounds of a run, a line each: `1  D 0.67  P 0.00  Ω 0.00  L 0.40  ∇L 0.00  change_path`,
@@ -124,6 +124,22 @@ pub fn planner(fact: &Fact) -> String {
         Fact::PlannerRefused { why, .. } => format!("refused: {why}"),
         _ => String::new(),
     }
+}
+
+/// What memory said, a line each: `avoid cc:old on x (attention 0.85, decision −0.85)`.
+pub fn remembered(advice: &[Advised], changes: &[Change]) -> Vec<String> {
+    let said = advice.iter().map(|one| {
+        let on = one.target.as_ref().map(|target| format!(" on {target}"));
+        format!(
+            "{} {}{} (attention {:.2}, decision {:+.2})",
+            one.advice.as_str(),
+            one.tool,
+            on.unwrap_or_default(),
+            one.attention,
+            one.decision,
+        )
+    });
+    said.chain(changes.iter().map(change)).collect()
 }
 
 /// What a round led to, in one line, while it happens.

@@ -71,11 +71,8 @@ pub(super) fn event(
         Fact::LockAwaited { place, .. } => change.step_waits(place, ""),
         Fact::CacheHit { place, found } => {
             change.cache_hit(place, &found.outputs)?;
-            let attempt = Attempt {
-                place: place.clone(),
-                attempt: 0,
-            };
-            change.artifacts(&attempt, &found.artifacts)
+            let (place, attempt) = (place.clone(), 0);
+            change.artifacts(&Attempt { place, attempt }, &found.artifacts)
         }
         Fact::AttemptStarted(attempt) => change.attempt_started(attempt),
         Fact::AttemptEnded {
@@ -115,6 +112,7 @@ pub(super) fn event(
         | Fact::CancelRequested { .. }
         | Fact::RunTimedOut
         | Fact::ChecksPassed { .. }
+        | Fact::MemoryAdvised { .. }
         | Fact::BudgetSet(_)
         | Fact::BudgetNoticed { .. }
         | Fact::BudgetExtended { .. }

@@ -94,6 +94,7 @@ fn what_checks_rely_on_is_recorded_first() {
         left,
         fixed,
         approved: None,
+        advice: Vec::new(),
     });
     assert_eq!(names(&run)[..2], ["run_started", "checks_fixed"]);
 }
@@ -233,6 +234,7 @@ fn items_fall_back_and_their_step_with_them() {
         left: Vec::new(),
         fixed: Vec::new(),
         approved: None,
+        advice: Vec::new(),
     });
     while !play.told.iter().any(|line| line.starts_with("a[0]")) {
         let effect = open.remove(0);
@@ -280,6 +282,7 @@ fn what_was_kept_can_become_stale() {
         left,
         fixed,
         approved: None,
+        advice: Vec::new(),
     });
     assert_eq!(words(&open), ["finish"]);
     assert_eq!(play.told, ["run succeeded verified"]);

@@ -30,6 +30,7 @@ impl Killed {
             left: Vec::new(),
             fixed: Vec::new(),
             approved: None,
+            advice: Vec::new(),
         });
         killed
     }

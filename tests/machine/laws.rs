@@ -14,6 +14,7 @@ const BEGIN: Happening = Happening::Begin {
     left: Vec::new(),
     fixed: Vec::new(),
     approved: None,
+    advice: Vec::new(),
 };
 
 fn policies() -> impl Strategy<Value = OnFailure> {

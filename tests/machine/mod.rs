@@ -8,6 +8,7 @@ mod going_on;
 mod killed;
 mod laws;
 mod more_rules;
+mod plants;
 mod play;
 mod repeats;
 mod rules;

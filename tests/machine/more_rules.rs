@@ -190,6 +190,7 @@ fn a_place_that_waits_too_long_for_its_turn_fails() {
         left: Vec::new(),
         fixed: Vec::new(),
         approved: None,
+        advice: Vec::new(),
     });
     let wake = open
         .iter()
@@ -228,6 +229,7 @@ fn kept_results_are_not_made_again() {
         left: Vec::new(),
         fixed: Vec::new(),
         approved: None,
+        advice: Vec::new(),
     });
     assert!(
         matches!(&open[..], [Effect::Start { attempt, .. }] if attempt.place.step.as_str() == "b")
@@ -260,6 +262,7 @@ fn kept_items_are_not_made_again() {
         left: Vec::new(),
         fixed: Vec::new(),
         approved: None,
+        advice: Vec::new(),
     });
     play.run(&mut open);
     assert_eq!(

@@ -100,6 +100,7 @@ impl Play {
             left: Vec::new(),
             fixed: Vec::new(),
             approved: None,
+            advice: Vec::new(),
         });
         self.run(&mut open);
         self.told

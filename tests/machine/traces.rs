@@ -72,6 +72,7 @@ fn record(plan: &Arc<Plan>, seed: u64) -> Vec<Input> {
             left: Vec::new(),
             fixed: Vec::new(),
             approved: None,
+            advice: Vec::new(),
         },
     );
     world.drive(&mut machine, &mut dice);

@@ -12,7 +12,7 @@ use super::faults::Fault;
 pub struct Coverage(BTreeMap<(&'static str, &'static str), u64>);
 
 /// Every kind of event.
-const FACTS: [&str; 32] = [
+const FACTS: [&str; 33] = [
     "run_started",
     "step_kept",
     "item_kept",
@@ -45,6 +45,7 @@ const FACTS: [&str; 32] = [
     "approval_answered",
     "run_blocked",
     "round_closed",
+    "memory_advised",
 ];
 
 /// Every kind of effect.
@@ -184,6 +185,7 @@ fn fact(fact: &Fact) -> &'static str {
         Fact::PlannerAsked { .. } => "planner_asked",
         Fact::PlannerAnswered { .. } => "planner_answered",
         Fact::PlannerRefused { .. } => "planner_refused",
+        Fact::MemoryAdvised { .. } => "memory_advised",
     }
 }
 

@@ -3,8 +3,10 @@
 
 use serde_json::json;
 use wf::digest::Digest;
-use wf::machine::{Ask, Attempt, Cached, Exit, FixedFile, Place, Ruling, Standing, Verdict};
-use wf::model::{Check, CheckPhase, Class, Object, Step, Work};
+use wf::machine::{
+    Advice, Advised, Ask, Attempt, Cached, Exit, FixedFile, Place, Ruling, Standing, Verdict,
+};
+use wf::model::{Check, CheckPhase, Class, Object, Plan, Step, Work};
 use wf::name::RunId;
 
 use super::dice::Dice;
@@ -111,6 +113,27 @@ impl Fates {
             digest: (at > 0).then(|| Digest::of(b"check")),
         };
         (0..dice.below(3)).map(file).collect()
+    }
+
+    /// What memory says about the ways of steps.
+    pub fn advice(self, run: usize, plan: &Plan) -> Vec<Advised> {
+        let mut dice = self.dice(run, "memory");
+        let mut said = Vec::new();
+        for step in plan.steps() {
+            for way in 0..step.ways() {
+                if dice.one_in(3) {
+                    let all = [Advice::Avoid, Advice::Exploit, Advice::Caution];
+                    said.push(Advised {
+                        tool: step.tool(way),
+                        target: step.target(way).map(str::to_owned),
+                        advice: *dice.pick(&all),
+                        attention: 0.75,
+                        decision: 0.5,
+                    });
+                }
+            }
+        }
+        said
     }
 
     /// Whether a step declares a file, which is evidence.

@@ -235,6 +235,7 @@ impl World {
     pub fn start(&mut self, at: usize) -> Result<(), Broken> {
         let (kept, left) = (self.kept(at), self.left(at));
         let fixed = self.fates.fixed(at);
+        let advice = self.fates.advice(at, &self.runs[at].plan);
         let run = &mut self.runs[at];
         run.lives += 1;
         run.looked = None;
@@ -269,6 +270,7 @@ impl World {
                     left,
                     fixed,
                     approved: None,
+                    advice,
                 },
             ),
         }

@@ -63,6 +63,10 @@ pub(super) fn noted(fact: &Fact) -> Option<News> {
         ),
         Fact::CancelRequested { why, force: true } => ("killing", format!("at once: {why}")),
         Fact::CancelRequested { why, force: false } => ("cancelling", why.clone()),
+        Fact::MemoryAdvised { advice, changes } => (
+            "memory",
+            crate::report::rounds::remembered(advice, changes).join(" · "),
+        ),
         Fact::RoundClosed(round) => (
             round.solved.directive.as_str(),
             crate::report::rounds::news(round),

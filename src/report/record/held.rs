@@ -3,9 +3,9 @@ use std::fmt::Write as _;
 use serde::Serialize;
 
 use crate::gate::{Action, GateResult};
-use crate::machine::{Approved, Ask, Event, Fact, Given, Place, Round};
-use crate::report::moment;
+use crate::machine::{Advised, Approved, Ask, Change, Event, Fact, Given, Place, Round};
 use crate::report::paint::{BAD, DIM, WARN, paint};
+use crate::report::{moment, plain, rounds};
 
 /// What let a run begin and go on: approvals, gates, decisions, rounds.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -19,9 +19,22 @@ pub struct Held {
     /// What gates said.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub gates: Vec<Gating>,
+    /// What memory said when it began.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub memory: Option<Remembered>,
     /// What the controller made of its rounds.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub rounds: Vec<Round>,
+}
+
+/// What memory said about how steps are done.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Remembered {
+    /// What it said.
+    pub advice: Vec<Advised>,
+    /// The steps that began in another way than they are written.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub changes: Vec<Change>,
 }
 
 /// Something that people were asked.
@@ -46,12 +59,13 @@ pub struct Gating {
 
 impl Held {
     /// The events that it is made of.
-    pub const EVENTS: [&'static str; 5] = [
+    pub const EVENTS: [&'static str; 6] = [
         "run_approved",
         "gate_judged",
         "approval_asked",
         "approval_answered",
         "round_closed",
+        "memory_advised",
     ];
 
     /// What events say of it.
@@ -70,6 +84,10 @@ impl Held {
                 place: place.clone(),
                 result: result.clone(),
             }),
+            Fact::MemoryAdvised { advice, changes } => {
+                let (advice, changes) = (advice.clone(), changes.clone());
+                self.memory = Some(Remembered { advice, changes });
+            }
             Fact::RoundClosed(round) => self.rounds.push((**round).clone()),
             Fact::ApprovalAsked(ask) => self.questions.push(Question {
                 ask: (**ask).clone(),
@@ -145,12 +163,23 @@ impl Held {
                 )
             }
         });
-        gates.chain(asked).collect()
+        let memory = self.memory.iter().flat_map(|memory| &memory.changes);
+        let began = memory.filter(|change| change.step == place.step);
+        let began = began.map(|change| {
+            let told = plain(&rounds::change(change));
+            format!("memory avoids how it is written, so it began otherwise: {told}")
+        });
+        began.chain(gates).chain(asked).collect()
     }
 
     /// What gates and people said that changed something, a line each.
     pub(super) fn lines(&self) -> String {
         let mut text = String::new();
+        if let Some(Remembered { advice, changes }) = &self.memory {
+            for one in rounds::remembered(advice, changes) {
+                let _ = writeln!(text, "  memory · {one}");
+            }
+        }
         let name = |place: Option<&Place>| place.map_or("the run".into(), ToString::to_string);
         for Gating { place, result } in &self.gates {
             let (style, word) = match result.action {

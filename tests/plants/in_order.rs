@@ -1,0 +1,62 @@
+//! What a small script would do: the declared ways in order, whatever failed, each once; what the
+//! world prevented is done once more after 2 seconds, as in the plans with a controller.
+
+use wf::model::Class;
+
+use super::plan::STEPS;
+use super::world::World;
+use super::{SECONDS, Told};
+
+/// Lets the script try itself in a world.
+pub fn run(world: &World, budget: u32) -> Told {
+    let mut script = Script {
+        world,
+        budget,
+        attempts: [0; 3],
+        now: 0,
+    };
+    let done = (0..STEPS.len()).try_for_each(|step| script.step(step));
+    Told {
+        verified: done.is_ok(),
+        accepted: false,
+        attempts: script.attempts,
+        millis: script.now,
+        rounds: 0,
+        end: done.err().unwrap_or("done").to_owned(),
+    }
+}
+
+struct Script<'w> {
+    world: &'w World,
+    /// How many attempts may begin.
+    budget: u32,
+    attempts: [u32; 3],
+    now: i64,
+}
+
+impl Script<'_> {
+    fn step(&mut self, step: usize) -> Result<(), &'static str> {
+        for way in self.world.order.ways() {
+            for again in [true, false] {
+                let limit = i64::from(SECONDS) * 1_000;
+                if self.attempts.iter().sum::<u32>() >= self.budget || self.now >= limit {
+                    return Err("the budget is spent");
+                }
+                let begun = (self.attempts[step] + 1, self.now);
+                let fate = self.world.fate(step, &way, begun);
+                self.attempts[step] += 1;
+                self.now += fate.millis;
+                if self.now > limit {
+                    self.now = limit;
+                    return Err("the budget is spent");
+                }
+                match fate.failure {
+                    None => return Ok(()),
+                    Some((Class::Environmental, _)) if again => self.now += 2_000,
+                    Some(_) => break,
+                }
+            }
+        }
+        Err("no other way is left")
+    }
+}

@@ -1,0 +1,108 @@
+//! Runs that remember: what a controller found out is known to the next run.
+
+use serde_json::Value;
+
+use crate::support::Sandbox;
+
+/// A step whose written way leaves the wrong result, and two others that leave the right one.
+const PLAN: &str = r#"---
+kind: plan
+id: heal
+title: Build the thing
+replan: {strict: true}
+steps:
+  - id: build
+    tool: cc:old
+    run: echo bad > out.txt
+    alternatives:
+      - {id: newer, tool: "cc:new", run: echo good > out.txt}
+      - {id: other, tool: "ld:x", run: echo good > out.txt}
+    verify:
+      - {name: right, run: grep good out.txt}
+---
+"#;
+
+/// What the latest run began with and came to.
+fn shown(place: &Sandbox) -> Value {
+    let text = place.wf(&["show", "--last", "--json"]).exits(0).out;
+    serde_json::from_str(&text).unwrap()
+}
+
+fn query(place: &Sandbox, space: &str) -> String {
+    let query = ["memory", "query", "--space", space];
+    place.wf(&query).exits(0).out
+}
+
+#[test]
+fn what_failed_is_not_tried_again_by_the_next_run() {
+    let place = Sandbox::new();
+    place.file("plan.md", PLAN);
+    let first = place.wf(&["run", "plan.md"]).exits(0);
+    assert!(first.out.contains("break_symmetry"), "{}", first.out);
+    assert!(query(&place, "tool:cc:old").contains("avoid"));
+    assert!(query(&place, "tool:ld:x").contains("exploit"));
+    let second = place.wf(&["run", "plan.md"]).exits(0);
+    assert!(!second.out.contains("round 2"), "{}", second.out);
+    assert!(second.out.contains("avoid cc:old"), "{}", second.out);
+    let record = shown(&place);
+    let began = &record["memory"]["changes"][0];
+    assert_eq!(began["to"], "other");
+    assert_eq!(record["rounds"].as_array().unwrap().len(), 1);
+    let attempts = record["attempts"].as_array().unwrap();
+    assert_eq!(attempts.len(), 1, "{attempts:?}");
+    let why = place.wf(&["why", "--last", "build"]).exits(0).out;
+    let reason = "memory avoids how it is written, so it began otherwise";
+    assert!(why.contains(reason), "{why}");
+}
+
+#[test]
+fn a_run_goes_back_to_what_is_written_once_that_is_forgotten() {
+    let place = Sandbox::new();
+    place.file("plan.md", PLAN);
+    place.wf(&["run", "plan.md"]).exits(0);
+    let forget = ["memory", "forget", "--space", "tool:cc:old", "--yes"];
+    place.wf(&forget).exits(0);
+    let again = place.wf(&["run", "plan.md"]).exits(0);
+    assert!(again.out.contains("break_symmetry"), "{}", again.out);
+}
+
+#[test]
+fn memory_makes_no_step_impossible() {
+    let place = Sandbox::new();
+    let all_bad = PLAN.replace("echo good", "echo worse");
+    place.file("plan.md", &all_bad);
+    place.wf(&["run", "plan.md"]).exits(1);
+    for tool in ["cc:old", "cc:new", "ld:x"] {
+        let said = query(&place, &format!("tool:{tool}"));
+        assert!(said.contains("avoid"), "{tool}: {said}");
+    }
+    place.wf(&["run", "plan.md"]).exits(1);
+    let record = shown(&place);
+    assert!(record["memory"]["changes"].is_null(), "{record}");
+    let rounds = record["rounds"].as_array().unwrap();
+    assert_eq!(rounds.len(), 3, "every way is tried again: {rounds:?}");
+}
+
+#[test]
+fn a_plan_without_rounds_neither_writes_nor_asks() {
+    let place = Sandbox::new();
+    place.file("plan.md", PLAN.replace("replan: {strict: true}\n", ""));
+    place.wf(&["run", "plan.md"]).exits(1);
+    let list = place.wf(&["memory", "list", "--json"]).exits(0).out;
+    assert!(!list.contains("cc:old"), "{list}");
+}
+
+#[test]
+fn tools_that_a_plan_does_not_name_are_its_own() {
+    let place = Sandbox::new();
+    let unnamed = PLAN
+        .replace("    tool: cc:old\n", "")
+        .replace("tool: \"cc:new\", ", "")
+        .replace("tool: \"ld:x\", ", "");
+    place.file("plan.md", &unnamed);
+    place.wf(&["run", "plan.md"]).exits(0);
+    assert!(query(&place, "tool:heal/build").contains("avoid"));
+    place.file("other.md", unnamed.replace("id: heal", "id: another"));
+    let other = place.wf(&["run", "other.md"]).exits(0);
+    assert!(other.out.contains("break_symmetry"), "{}", other.out);
+}

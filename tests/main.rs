@@ -33,6 +33,7 @@ mod machine;
 mod owners;
 mod pinned;
 mod pipelines;
+mod planner;
 mod plants;
 mod processes;
 mod remembers;

@@ -102,7 +102,7 @@ pub fn verify(
             }
             Ok(findings)
         };
-        let findings = signals::heeding(stop, work).await?;
+        let findings = Box::pin(signals::heeding(stop, work)).await?;
         let told = *heard.borrow() != Stop::No;
         Ok((findings, told))
     });

@@ -311,6 +311,7 @@ impl Dispatcher {
             }
             Happening::Answered { number, .. } => drop(self.asks.remove(number)),
             Happening::Judged { attempt, .. } => drop(self.stops.remove(attempt)),
+            Happening::Planned { .. } => drop(self.stops.remove(&None)),
             Happening::Locked { place } => drop(self.lockers.remove(place)),
             _ => {}
         }

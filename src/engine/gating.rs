@@ -41,6 +41,27 @@ pub(super) fn name(place: Option<&Place>, attempt: u32) -> Option<Attempt> {
     Some(Attempt { place, attempt })
 }
 
+/// Where the programs of gates, and planners, run.
+pub(super) async fn site(run: &Ongoing) -> Site {
+    let session = &run.session;
+    let ground = check::Ground {
+        hands: session.hands.clone(),
+        root: session.root.clone(),
+        host: Arc::clone(&session.host),
+        mask: run.mask().await,
+        clock: Arc::clone(&session.clock),
+        grace: run.plan.parts().policy.grace,
+        around: session.around.clone(),
+        pins: run.pins.clone(),
+        params: run.params().clone(),
+    };
+    Site {
+        ground,
+        fixed: run.fixed.clone(),
+        is_top: run.this.path.is_empty(),
+    }
+}
+
 impl Asked {
     /// Asks them, and says what they said.
     pub(super) async fn ask(self, stop: watch::Receiver<Stop>) -> Report {
@@ -57,7 +78,7 @@ impl Asked {
     }
 
     async fn pass(&self, context: Context, stop: watch::Receiver<Stop>) -> Gated {
-        let site = self.site().await;
+        let site = site(&self.run).await;
         let clock = Arc::clone(&self.run.session.clock);
         let mut pass = Pass::new(self.gates(), self.point.triggers(), context);
         while let Some((gate, context)) = pass.ask() {
@@ -91,26 +112,6 @@ impl Asked {
         let place = self.place.as_ref()?;
         let ix = self.run.plan.find(place.step.as_str())?;
         Some((ix, super::unit::step_of(&self.run, place)))
-    }
-
-    async fn site(&self) -> Site {
-        let (run, session) = (&self.run, &self.run.session);
-        let ground = check::Ground {
-            hands: session.hands.clone(),
-            root: session.root.clone(),
-            host: Arc::clone(&session.host),
-            mask: run.mask().await,
-            clock: Arc::clone(&session.clock),
-            grace: run.plan.parts().policy.grace,
-            around: session.around.clone(),
-            pins: run.pins.clone(),
-            params: run.params().clone(),
-        };
-        Site {
-            ground,
-            fixed: run.fixed.clone(),
-            is_top: run.this.path.is_empty(),
-        }
     }
 
     /// What the gates are asked about.

@@ -118,9 +118,15 @@ fn megrams(plan: &Plan, run: &RunId, round: &Round, at: Moment) -> Vec<Megram> {
     let ways = round.ways.iter().enumerate().filter_map(|(number, way)| {
         let ix = plan.find(way.step.as_str())?;
         let step = plan.step(ix);
-        let at_way = (0..step.ways()).find(|at| step.way_id(*at) == way.way.as_ref())?;
+        let at_way = (0..step.ways()).find(|at| step.way_id(*at) == way.way.as_ref());
+        let tool = match at_way {
+            Some(at_way) => lasting(plan, step, at_way),
+            // A planner's way is in no plan as it is written.
+            None if step.tool.as_ref() == Some(&way.tool) => way.tool.clone(),
+            None => format!("{}/{}", plan.id(), way.tool),
+        };
         let target = way.target.as_deref().unwrap_or(ANY);
-        let tags = Tags::tool(&lasting(plan, step, at_way), target);
+        let tags = Tags::tool(&tool, target);
         let from = format!("{run} round {} way {number}", round.number);
         let origin = Origin { at, from: &from };
         let state = state(way, round.solved.directive);

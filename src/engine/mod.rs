@@ -24,6 +24,7 @@ mod nested;
 mod observe;
 mod orders;
 mod parking;
+mod planning;
 mod publish;
 mod run;
 mod scope;

@@ -10,7 +10,7 @@ use crate::model::Work;
 
 use super::dispatch::Dispatcher;
 use super::run::Ongoing;
-use super::{asking, evidence, gating, judging, locks, unit};
+use super::{asking, evidence, gating, judging, locks, planning, unit};
 
 impl Dispatcher {
     pub(super) fn carry_out(&mut self, effect: Effect) {
@@ -174,6 +174,10 @@ impl Dispatcher {
                 item,
                 reads,
             }),
+            Effect::Plan { request } => {
+                let stop = self.stopper(None);
+                self.unit(planning::ask(run, request, stop));
+            }
             Effect::Confirm { places } => {
                 self.confirms = Some(self.unit(evidence::confirm(run, places)));
             }

@@ -60,3 +60,9 @@ pub(super) fn secrets_read(step: &Step) -> Vec<&str> {
     })
     .collect()
 }
+
+/// The words of a command as gates rewrote them.
+pub(super) fn words(args: &Value) -> Vec<String> {
+    let words = args.as_array().into_iter().flatten();
+    words.filter_map(Value::as_str).map(str::to_owned).collect()
+}

@@ -5,7 +5,6 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use serde_json::Value;
 use tokio::sync::watch;
 
 use crate::exec::attempt::Gone;
@@ -23,7 +22,7 @@ use crate::verify::classify;
 
 use super::dispatch::Report;
 use super::run::Ongoing;
-use super::scope::{Known, secrets_read};
+use super::scope::{Known, secrets_read, words};
 use super::{Stream, artifacts, nested};
 
 /// The work of one attempt.
@@ -243,9 +242,7 @@ impl Task {
         let argv = match &step.work {
             Work::Run(script) => shell::argv(script, path, &cwd),
             Work::Exec(_) if self.tool_args.is_some() => {
-                let words = self.tool_args.as_ref().and_then(|args| args.as_array());
-                let words = words.into_iter().flatten().filter_map(Value::as_str);
-                words.map(str::to_owned).collect()
+                self.tool_args.as_deref().map(words).unwrap_or_default()
             }
             Work::Exec(templates) => {
                 let words = templates.iter();
@@ -264,6 +261,7 @@ impl Task {
                 cwd,
                 sandbox,
                 pins: run.pins.clone(),
+                input: None,
             },
             timeout: step.timeout,
             grace: run.plan.parts().policy.grace,

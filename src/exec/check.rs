@@ -151,6 +151,7 @@ pub(super) fn command(
         cwd,
         sandbox: ground.around.as_ref().map(|around| around.of_check(check)),
         pins: ground.pins.clone(),
+        input: None,
     };
     command.argv = match probe {
         Probe::Run(script) => shell::argv(script, command.path(), &command.cwd),

@@ -31,6 +31,7 @@ pub mod keyfile;
 pub mod log;
 pub mod outputs;
 pub mod pinned;
+pub mod planner;
 pub mod probe;
 pub mod process;
 pub mod sandbox;

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 use std::io;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd as _, OwnedFd};
 use std::os::unix::process::ExitStatusExt as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitStatus;
@@ -46,6 +46,9 @@ pub struct Command {
     /// What it may execute of the workspace; `None`: everything.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pins: Option<Arc<Pins>>,
+    /// What it can read from its standard input; `None`: nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub input: Option<String>,
 }
 
 /// A process that was started. If it is dropped before it was seen to end, everything that it
@@ -74,7 +77,7 @@ impl Command {
     }
 }
 
-/// Starts a process: nothing to read, both outputs piped, no variable inherited. Everything that
+/// Starts a process: its input to read, both outputs piped, no variable inherited. Everything that
 /// it starts in turn bears `mark`.
 pub fn spawn(command: &Command, mark: &str) -> Result<Process, Unable> {
     let cwd: PathBuf = command.cwd.components().collect();
@@ -123,7 +126,9 @@ fn open(
         env,
         cwd,
     };
-    spawned(image).map_err(|error| refused(&error, command, &program))
+    let input = command.input.as_deref().map(spawn::readable).transpose();
+    let input = input.map_err(|error| unusable(&error))?;
+    spawned(image, input.as_ref()).map_err(|error| refused(&error, command, &program))
 }
 
 /// What the system is told to execute, and the file that this means.
@@ -155,16 +160,17 @@ fn variables(command: &Command, cwd: &Path, mark: &str) -> Vec<String> {
 
 /// Starts a process. A file that was just written may still be open in a process that is about
 /// to execute something else, so a busy one is given a moment.
-fn spawned(image: Image<'_>) -> io::Result<Started> {
+fn spawned(image: Image<'_>, input: Option<&OwnedFd>) -> io::Result<Started> {
+    let given: Vec<_> = input.map(|input| (input.as_fd(), 0)).into_iter().collect();
     for _ in 0..3 {
-        match spawn::spawn(image, &[]) {
+        match spawn::spawn(image, &given) {
             Err(error) if error.kind() == io::ErrorKind::ExecutableFileBusy => {
                 std::thread::sleep(BUSY);
             }
             spawned => return spawned,
         }
     }
-    spawn::spawn(image, &[])
+    spawn::spawn(image, &given)
 }
 
 #[expect(

@@ -219,6 +219,7 @@ impl Secrets {
             cwd: self.root.clone(),
             sandbox: None,
             pins: self.pins.clone(),
+            input: None,
         };
         let probe = Probe {
             command,

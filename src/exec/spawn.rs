@@ -1,7 +1,7 @@
 //! The calls that start a process.
 
 use std::ffi::CString;
-use std::io;
+use std::io::{self, Seek as _, Write as _};
 use std::os::fd::{AsFd as _, AsRawFd as _, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
@@ -9,7 +9,7 @@ use std::sync::{Mutex, PoisonError};
 
 use nix::spawn::{PosixSpawnAttr, PosixSpawnFileActions, PosixSpawnFlags, posix_spawn};
 use nix::sys::signal::{SigSet, Signal};
-use rustix::fs::{Mode, OFlags};
+use rustix::fs::{MemfdFlags, Mode, OFlags};
 use rustix::pipe::PipeFlags;
 use rustix::process::Pid;
 
@@ -61,11 +61,12 @@ pub(super) fn spawn(image: Image<'_>, given: &[(BorrowedFd<'_>, i32)]) -> io::Re
     Ok(Started { pid, out, err })
 }
 
-/// Starts a process that has the outputs of this one, nothing to read, and none of these descriptors.
-pub(super) fn beside(image: Image<'_>, without: &[i32]) -> io::Result<Pid> {
-    let nothing = nothing()?;
+/// Starts a process that has the outputs of this one, this input or nothing to read, and none of
+/// these descriptors.
+pub(super) fn beside(image: Image<'_>, input: Option<OwnedFd>, without: &[i32]) -> io::Result<Pid> {
+    let input = input.map_or_else(nothing, Ok)?;
     let mut files = PosixSpawnFileActions::init()?;
-    files.add_dup2(nothing.as_raw_fd(), 0)?;
+    files.add_dup2(input.as_raw_fd(), 0)?;
     for number in without {
         files.add_close(*number)?;
     }
@@ -94,6 +95,15 @@ pub(super) fn again(argv: &[&str]) -> io::Result<Pid> {
         cwd: Path::new("/"),
     };
     start(image, &PosixSpawnFileActions::init()?, 0)
+}
+
+/// A text as something that a process can read from its beginning.
+pub(super) fn readable(text: &str) -> io::Result<OwnedFd> {
+    let file = rustix::fs::memfd_create("wf-input", MemfdFlags::CLOEXEC)?;
+    let mut file = std::fs::File::from(file);
+    file.write_all(text.as_bytes())?;
+    file.rewind()?;
+    Ok(file.into())
 }
 
 fn nothing() -> io::Result<OwnedFd> {

@@ -48,6 +48,11 @@ impl Template {
         }
     }
 
+    /// Parses a template that stands in no file; `None` if it is none.
+    pub fn read(text: &str) -> Option<Self> {
+        Self::parse(text, Span::default()).ok()
+    }
+
     /// A template that always has this value.
     pub fn of_value(value: Value) -> Self {
         let expr = Expr::of_value(value);

@@ -228,7 +228,7 @@ impl Machine {
     /// Passes on to the next phase if this one is over. True if it did.
     fn next_phase(&mut self) -> bool {
         let queued = !self.state.queue.is_empty() || !self.state.roomless.is_empty();
-        if !self.state.live.is_empty() || queued {
+        if !self.state.live.is_empty() || queued || self.is_planning() {
             return false;
         }
         match self.state.phase {

@@ -39,6 +39,9 @@ impl State {
             }
             Fact::MemoryAdvised { advice, changes } => self.take_advice(plan, advice, changes),
             Fact::RoundClosed(round) => self.close_round(plan, round, at),
+            Fact::PlannerAsked { .. }
+            | Fact::PlannerAnswered { .. }
+            | Fact::PlannerRefused { .. } => self.planner(at, fact),
             Fact::ChecksPassed { attempt, phase } => {
                 self.phase_passed(plan, attempt.as_ref(), *phase);
             }

@@ -5,8 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 
 use super::pairs;
+use super::planner::{Answer, Planning};
 use super::state::State;
-use super::{Advised, Attempt, Change, Criteria, Round, Verdict};
+use super::{Advised, Attempt, Change, Criteria, Fact, Round, Verdict};
 use crate::ggs::{Directive, Past};
 use crate::model::{Class, Mode, Plan};
 use crate::name::Name;
@@ -45,6 +46,12 @@ pub(super) struct Control {
     pub(super) accepted: Option<Criteria>,
     /// Why nothing more is tried.
     pub(super) abandoned: Option<String>,
+    /// What the planner was asked about the round that has ended.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) planning: Option<Planning>,
+    /// The rounds so far, where there is a planner to be told of them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) history: Vec<Round>,
     /// Whether the round that goes on has been judged.
     pub(super) closed: bool,
 }
@@ -98,6 +105,18 @@ impl Control {
 }
 
 impl State {
+    /// Takes in that the planner was asked, or what became of that.
+    pub(super) fn planner(&mut self, at: crate::time::Moment, fact: &Fact) {
+        let planning = &mut self.control.planning;
+        let answer = match fact {
+            Fact::PlannerAnswered { .. } => Some(Answer::Taken),
+            Fact::PlannerRefused { why, .. } => Some(Answer::Refused(why.clone())),
+            _ => None,
+        };
+        let since = planning.as_ref().map_or(at, |planning| planning.since);
+        *planning = Some(Planning { since, answer });
+    }
+
     /// Takes in what memory says.
     pub(super) fn take_advice(&mut self, plan: &Plan, advice: &[Advised], changes: &[Change]) {
         self.control.advice = advice.to_vec();
@@ -123,6 +142,10 @@ impl State {
         control.blocked_tools = round.blocked_tools.iter().cloned().collect();
         control.blocked_targets = round.blocked_targets.iter().cloned().collect();
         control.closed = true;
+        control.planning = None;
+        if plan.parts().planner.is_some() {
+            control.history.push(round.clone());
+        }
         for change in &round.changes {
             if let Some(ix) = plan.find(change.step.as_str()) {
                 let from = control.way(ix.0);

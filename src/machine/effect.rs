@@ -1,6 +1,6 @@
 use serde::{Deserialize, Serialize};
 
-use super::{Artifact, Ask, Attempt, Correction, GatePoint, Item, Place};
+use super::{Artifact, Ask, Attempt, Correction, GatePoint, Item, Place, PlanRequest};
 use crate::model::{CheckPhase, Object};
 use crate::time::Moment;
 
@@ -66,6 +66,12 @@ pub enum Effect {
     },
     /// Wait for what people decide. Answered by [`Answered`](super::Happening::Answered).
     Ask(Box<Ask>),
+    /// Ask the planner for ways to do steps. Answered by
+    /// [`Planned`](super::Happening::Planned).
+    Plan {
+        /// What it is told.
+        request: Box<PlanRequest>,
+    },
     /// Wait no longer for what people decide.
     Dismiss {
         /// The number of what was asked.
@@ -139,9 +145,9 @@ pub enum Effect {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         tool_args: Option<Box<serde_json::Value>>,
     },
-    /// End an attempt's work or checks, or the plan's own checks.
+    /// End an attempt's work or checks, or the plan's own checks, or its planner.
     Kill {
-        /// Which; `None`: the plan's own checks.
+        /// Which; `None`: the plan's own checks, or its planner.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         attempt: Option<Attempt>,
         /// Whether without grace.

@@ -1,9 +1,11 @@
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
 use super::{
     Advised, Approved, Artifact, Ask, Attempt, Cached, Change, Criteria, Exit, FixedFile,
-    GatePoint, Given, Item, Loop, Outcome, Phase, Place, Round, Spent, Stale, Standing, StepState,
-    Tally, Usage, Verdict,
+    GatePoint, Given, Item, Loop, Outcome, Phase, Place, Proposal, Round, Spent, Stale, Standing,
+    StepState, Tally, Usage, Verdict,
 };
 use crate::digest::Digest;
 use crate::gate::GateResult;
@@ -220,6 +222,36 @@ pub enum Fact {
     /// All steps of a round have ended, and the controller has judged it. Only runs of plans with
     /// `replan` have rounds.
     RoundClosed(Box<Round>),
+    /// A round has ended, no declared way is left, and the planner is asked for one.
+    PlannerAsked {
+        /// The number of the round.
+        round: u32,
+        /// The digest of the plan as it is.
+        plan: Digest,
+        /// The steps that it is asked about, in plan order.
+        steps: Vec<Name>,
+    },
+    /// The planner gave ways that may be used: the plan has them from now on.
+    PlannerAnswered {
+        /// The number of the round.
+        round: u32,
+        /// The digest of the plan that has them.
+        plan: Digest,
+        /// The digest of the plan that it was asked about.
+        parent: Digest,
+        /// A way for each step, as it was given.
+        ways: BTreeMap<Name, Proposal>,
+        /// Why, in its words.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        reason: String,
+    },
+    /// The planner gave nothing, or something that may not be used.
+    PlannerRefused {
+        /// The number of the round.
+        round: u32,
+        /// Why.
+        why: String,
+    },
     /// A gate keeps the run from going on.
     RunBlocked {
         /// The gate, or what else it was that nobody agreed to.

@@ -104,11 +104,38 @@ pub enum Happening {
         #[serde(flatten)]
         given: Given,
     },
+    /// The planner was asked. Answers [`Effect::Plan`](super::Effect::Plan).
+    Planned {
+        /// The number of the round.
+        round: u32,
+        /// What it printed, or why that does not count.
+        #[serde(flatten)]
+        said: PlannerSaid,
+    },
     /// Somebody asks for the end of the run. Asked again, what still runs is killed at once.
     Cancel {
         /// Who or why, for the record.
         why: String,
     },
+}
+
+/// What came of asking a planner.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PlannerSaid {
+    /// What it printed.
+    Text(String),
+    /// Why there is nothing that counts.
+    Nothing(String),
+}
+
+impl From<PlannerSaid> for Result<String, String> {
+    fn from(said: PlannerSaid) -> Self {
+        match said {
+            PlannerSaid::Text(text) => Ok(text),
+            PlannerSaid::Nothing(why) => Err(why),
+        }
+    }
 }
 
 /// A result taken over from an earlier run.

@@ -40,7 +40,10 @@ mod measure;
 mod over;
 mod pairs;
 mod phases;
+mod planner;
+mod proposal;
 mod reopen;
+mod request;
 mod resume;
 mod round;
 mod rounds;
@@ -66,11 +69,16 @@ pub use event::{Event, Fact, WHY_LIMIT};
 pub use evidence::{FixedFile, Guard, Stale};
 pub use gates::{GatePoint, gates_at};
 pub use input::{
-    Artifact, Cached, Ended, Exit, Happening, Input, Kept, Left, Outcome, Ruling, Verdict,
+    Artifact, Cached, Ended, Exit, Happening, Input, Kept, Left, Outcome, PlannerSaid, Ruling,
+    Verdict,
 };
 pub use ledger::{Ledger, Spent, Usage};
 pub use phases::Loop;
+pub use planner::ANSWER_LIMIT;
+pub use proposal::Proposal;
+pub use request::{Intent, Missing, MustNot, PlanRequest, PlanState};
 pub use round::{Blame, Change, Criteria, Round};
+pub use rounds::NO_WAY;
 pub use shown::Way;
 pub use standing::{Item, Phase, Standing, StepState, Tally};
 pub use state::State;

@@ -25,7 +25,9 @@ impl Machine {
                 self.resume_live(spot);
             }
         }
-        if self.state.phase == Phase::Verify {
+        if self.is_planning() {
+            self.ask_planner_again();
+        } else if self.state.phase == Phase::Verify {
             match self.state.judged {
                 None => self.check_plan(),
                 Some(_) => self.after_verify(),

@@ -13,24 +13,45 @@ use crate::ggs::{self, Directive, Solved};
 use crate::model::{Plan, StepIx};
 use crate::name::Name;
 
+/// Why a run ends for which another round was ordered, and no declared way is left.
+pub const NO_WAY: &str = "no other way is left";
+
 impl Machine {
-    /// Judges the round that has ended, once. True if another follows.
+    /// Judges the round that has ended, once. True if the run is not at its end: another round
+    /// follows, or the planner is asked first.
     pub(super) fn judge_round(&mut self) -> bool {
         let over = self.state.closing() || self.state.blocked.is_some();
-        let Some(replan) = self.plan.parts().replan.clone() else {
-            return false;
-        };
         if over || self.state.control.closed {
             return false;
         }
+        let Some((measured, mut round)) = self.weigh() else {
+            return false;
+        };
+        if round.stuck.as_deref() == Some(NO_WAY) && self.consult(&measured, &mut round) {
+            return true;
+        }
+        let goes_on = round.goes_on();
+        if goes_on {
+            self.turn.effects.retain(|effect| !effect.prepares());
+        }
+        self.emit(Fact::RoundClosed(Box::new(round)));
+        goes_on
+    }
+
+    /// What the round that has ended came to, and what would follow; `None` for a plan that has no
+    /// rounds. Asked again while a planner is asked, it says the same.
+    pub(super) fn weigh(&self) -> Option<(Measured, Round)> {
+        let replan = self.plan.parts().replan.as_ref()?;
         let measured = self.measure();
-        let since = self.state.started.unwrap_or(self.now);
+        let began = self.state.started.unwrap_or(self.now);
         let control = &self.state.control;
-        let measures = measured.measures(&replan, control.replans, self.now.since(since));
-        let solved = ggs::solve(&replan, measures, control.past);
+        let ended = control.planning.as_ref().map(|planning| planning.since);
+        let took = ended.unwrap_or(self.now).since(began);
+        let measures = measured.measures(replan, control.replans, took);
+        let solved = ggs::solve(replan, measures, control.past);
         let spent = control.replans >= replan.max_replans;
         let mut round = self.round(solved, &measured);
-        round.rationale = solved.rationale(&replan);
+        round.rationale = solved.rationale(replan);
         round.ways = self.showed(&measured, solved.directive);
         if solved.directive.acts() {
             if spent {
@@ -42,12 +63,7 @@ impl Machine {
                 self.redirect(&measured, &mut round);
             }
         }
-        let goes_on = round.goes_on();
-        if goes_on {
-            self.turn.effects.retain(|effect| !effect.prepares());
-        }
-        self.emit(Fact::RoundClosed(Box::new(round)));
-        goes_on
+        Some((measured, round))
     }
 
     /// What is known of a round before anything is done about it.
@@ -105,7 +121,7 @@ impl Machine {
         round.blocked_tools = tools.into_iter().collect();
         round.blocked_targets = targets.into_iter().collect();
         if round.changes.is_empty() {
-            round.stuck = Some("no other way is left".into());
+            round.stuck = Some(NO_WAY.into());
         } else {
             round.reopened = self.reopened(measured, &round.changes);
         }
@@ -114,7 +130,7 @@ impl Machine {
     /// Blocks what a step was done with: its tool where the approach is to change and failed, its
     /// target where the world was in the way. `refine` keeps the target: it could not be carried
     /// out else.
-    fn rule_out(
+    pub(super) fn rule_out(
         &self,
         step: u32,
         logical: bool,

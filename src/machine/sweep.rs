@@ -100,7 +100,7 @@ impl Machine {
         let ending = self.state.ending();
         let gated = matches!(self.state.phase, Phase::Gates | Phase::Publish);
         let checked = self.state.phase == Phase::Verify && self.state.judged.is_none();
-        if ending && (checked || gated) {
+        if ending && (checked || gated || self.is_planning()) {
             self.turn.effects.push(Effect::Kill {
                 attempt: None,
                 force,

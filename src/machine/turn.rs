@@ -17,7 +17,7 @@ use crate::time::Moment;
 /// One run of one plan.
 #[derive(Clone, Debug)]
 pub struct Machine {
-    /// The plan as it is written.
+    /// The plan as it is written, with the ways that a planner added.
     pub(super) base: Arc<Plan>,
     /// The plan as it is carried out now.
     pub(super) plan: Arc<Plan>,
@@ -146,6 +146,7 @@ impl Machine {
                 gated,
             } => self.gated(place.as_ref(), point, gated),
             Happening::Answered { number, given } => self.answered(number, given),
+            Happening::Planned { round, said } => self.planned(round, said.into()),
             Happening::Cancel { why } => self.cancel(why),
         }
     }
@@ -284,6 +285,9 @@ impl Machine {
     /// Lets the state, and with it the ways that steps are done in, take a fact into account.
     fn fold(&mut self, at: Moment, fact: &Fact) {
         self.state.apply(&self.plan, at, fact);
+        if let Fact::PlannerAnswered { ways, .. } = fact {
+            return self.adopt(ways);
+        }
         let changes = match fact {
             Fact::RoundClosed(round) => &round.changes[..],
             Fact::MemoryAdvised { changes, .. } => changes,

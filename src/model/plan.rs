@@ -2,7 +2,10 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::{Budget, Check, EnvVar, Escalation, Gate, Param, Replan, Schema, Step, StepIx};
+use super::{
+    Alternative, Budget, Check, EnvVar, Escalation, Gate, OnStuck, Param, Planner, Replan, Schema,
+    Step, StepIx,
+};
 use crate::expr::Template;
 use crate::name::{EnvName, Name, PlanId};
 
@@ -46,6 +49,10 @@ pub struct Parts {
     pub escalations: Vec<Escalation>,
     /// How far a run that failed is tried another way; `None`: not at all.
     pub replan: Option<Replan>,
+    /// Who is asked for another way where no declared one is left; `None`: nobody.
+    pub planner: Option<Planner>,
+    /// What follows where no declared way is left.
+    pub on_stuck: OnStuck,
     /// The prose that belongs to no step.
     pub briefing: String,
 }
@@ -69,6 +76,8 @@ impl Parts {
             gates: Vec::new(),
             escalations: Vec::new(),
             replan: None,
+            planner: None,
+            on_stuck: OnStuck::default(),
             briefing: String::new(),
         }
     }
@@ -204,6 +213,23 @@ impl Plan {
                     alternatives,
                     ..way.clone()
                 };
+            }
+        }
+        Arc::new(Self {
+            parts,
+            index: self.index.clone(),
+            dependents: self.dependents.clone(),
+        })
+    }
+
+    /// This plan with further ways to do some of its steps, by their number, behind those that are
+    /// declared.
+    #[must_use]
+    pub fn with_alternatives(&self, more: Vec<(u32, Alternative)>) -> Arc<Self> {
+        let mut parts = self.parts.clone();
+        for (step, alternative) in more {
+            if let Some(own) = parts.steps.get_mut(step as usize) {
+                own.alternatives.push(alternative);
             }
         }
         Arc::new(Self {

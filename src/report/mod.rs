@@ -26,6 +26,7 @@ mod gated;
 mod hint;
 mod lines;
 pub mod mistakes;
+pub mod moves;
 mod paint;
 pub mod questions;
 pub mod record;

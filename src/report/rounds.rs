@@ -4,7 +4,8 @@ use std::fmt::Write as _;
 
 use super::paint::{BAD, DIM, GOOD, NAME, WARN, paint};
 use crate::ggs::Directive;
-use crate::machine::{Advised, Change, Round};
+use crate::machine::{Advised, Change, Fact, Round};
+use crate::name::Name;
 
 /// The rounds of a run, a line each: `1  D 0.67  P 0.00  Ω 0.00  L 0.40  ∇L 0.00  change_path`,
 /// and what was changed. With `all`, also what was blocked, what ran again, and why.
@@ -87,7 +88,7 @@ fn directive(directive: Directive) -> String {
 
 /// A change in words: ``fetch: `mirror_b` instead of the step as written (change_path), on x``.
 pub fn change(change: &Change) -> String {
-    let way = |name: Option<&crate::name::Name>| match name {
+    let way = |name: Option<&Name>| match name {
         Some(name) => format!("`{name}`"),
         None => "the step as it is written".to_owned(),
     };
@@ -103,6 +104,26 @@ pub fn change(change: &Change) -> String {
         change.kind.as_str(),
         change.tool,
     )
+}
+
+/// What was asked of a planner, or what became of that, in one line; empty for all else.
+pub fn planner(fact: &Fact) -> String {
+    match fact {
+        Fact::PlannerAsked { steps, .. } => {
+            let steps: Vec<&str> = steps.iter().map(Name::as_str).collect();
+            format!("no declared way is left: asked about {}", steps.join(", "))
+        }
+        Fact::PlannerAnswered { ways, reason, .. } => {
+            let ways = ways.iter();
+            let ways: Vec<String> = ways
+                .map(|(step, way)| format!("{step}: `{}`", way.id))
+                .collect();
+            let because = if reason.is_empty() { "" } else { " · " };
+            format!("gave {}{because}{reason}", ways.join(", "))
+        }
+        Fact::PlannerRefused { why, .. } => format!("refused: {why}"),
+        _ => String::new(),
+    }
 }
 
 /// What memory said, a line each: `avoid cc:old on x (attention 0.85, decision −0.85)`.

@@ -45,6 +45,15 @@ impl Change<'_> {
         )
     }
 
+    /// Shows that people are asked something.
+    pub(super) fn asked(&self, ask: &crate::machine::Ask) -> rusqlite::Result<()> {
+        self.asks(1)?;
+        match &ask.place {
+            Some(place) => self.step_waits(place, &ask.message),
+            None => Ok(()),
+        }
+    }
+
     /// Counts the questions that people have not answered.
     pub(super) fn asks(&self, more: i32) -> rusqlite::Result<()> {
         let sql = "UPDATE runs SET asks = asks + ?2 WHERE key = ?1";

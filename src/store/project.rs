@@ -93,13 +93,7 @@ pub(super) fn event(
         Fact::RunEnded { .. } => change.run_ended(&event.fact),
         Fact::RoundClosed(round) => change.reopened(&round.reopened),
         Fact::EvidenceStale(stale) => change.stale(stale),
-        Fact::ApprovalAsked(ask) => {
-            change.asks(1)?;
-            match &ask.place {
-                Some(place) => change.step_waits(place, &ask.message),
-                None => Ok(()),
-            }
-        }
+        Fact::ApprovalAsked(ask) => change.asked(ask),
         Fact::ApprovalAnswered { .. } => change.asks(-1),
         Fact::RunStarted { .. }
         | Fact::RunApproved(_)
@@ -107,6 +101,9 @@ pub(super) fn event(
         | Fact::GatesPassed { .. }
         | Fact::Escalated { .. }
         | Fact::RunBlocked { .. }
+        | Fact::PlannerAsked { .. }
+        | Fact::PlannerAnswered { .. }
+        | Fact::PlannerRefused { .. }
         | Fact::ChecksFixed { .. }
         | Fact::EvidenceTaken { .. }
         | Fact::ItemKept { .. }
@@ -196,7 +193,7 @@ impl<'a> Change<'a> {
         Ok(())
     }
 
-    fn step_waits(&self, place: &Place, why: &str) -> rusqlite::Result<()> {
+    pub(super) fn step_waits(&self, place: &Place, why: &str) -> rusqlite::Result<()> {
         self.execute(
             "INSERT INTO steps (run, step, item, first, state, why)
              VALUES (?1, ?2, ?3, ?4, 'waiting', ?5)

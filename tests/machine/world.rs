@@ -259,6 +259,10 @@ impl World {
                     reason: String::new(),
                 },
             }),
+            Effect::Plan { request } => Some(Happening::Planned {
+                round: request.round.number,
+                said: wf::machine::PlannerSaid::Nothing("nobody is there".into()),
+            }),
             Effect::Unlock { .. }
             | Effect::Remember { .. }
             | Effect::Finish { .. }

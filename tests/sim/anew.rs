@@ -1,15 +1,25 @@
 //! What a new round does to what is known.
 
-use wf::machine::{Phase, Place, StepState};
+use wf::ggs::Directive;
+use wf::machine::{Phase, Place, Round, StepState};
 use wf::name::Name;
 use wf::time::Moment;
 
 use super::ledger::{Book, Ledger};
 
 impl Ledger {
+    /// Takes into account what follows from a round.
+    pub(super) fn follow(&mut self, round: &Round, at: Moment) {
+        if round.goes_on() {
+            self.reopen(&round.reopened, at);
+        } else if round.solved.directive == Directive::Success {
+            self.failed = None;
+        }
+    }
+
     /// Steps begin anew. Their attempts go on counting; items that ended well stay as they are, if
     /// what their step depends on does.
-    pub(super) fn reopen(&mut self, steps: &[Name], at: Moment) {
+    fn reopen(&mut self, steps: &[Name], at: Moment) {
         for step in steps {
             let same = self.needs[step].iter().all(|need| !steps.contains(need));
             let keys = self.keys.remove(step).unwrap_or_default();

@@ -182,6 +182,9 @@ fn fact(fact: &Fact) -> &'static str {
         Fact::ApprovalAnswered { .. } => "approval_answered",
         Fact::RunBlocked { .. } => "run_blocked",
         Fact::RoundClosed(_) => "round_closed",
+        Fact::PlannerAsked { .. } => "planner_asked",
+        Fact::PlannerAnswered { .. } => "planner_answered",
+        Fact::PlannerRefused { .. } => "planner_refused",
         Fact::MemoryAdvised { .. } => "memory_advised",
     }
 }
@@ -201,6 +204,7 @@ pub fn effect(effect: &Effect) -> &'static str {
         Effect::Finish { .. } => "finish",
         Effect::Confirm { .. } => "confirm",
         Effect::Gate { .. } => "gate",
+        Effect::Plan { .. } => "plan",
         Effect::Ask(_) => "ask",
         Effect::Dismiss { .. } => "dismiss",
     }
@@ -245,5 +249,6 @@ pub fn input(what: &Happening) -> &'static str {
         Happening::Confirmed { .. } => "confirmed",
         Happening::Gated { .. } => "gated",
         Happening::Answered { .. } => "answered",
+        Happening::Planned { .. } => "planned",
     }
 }

@@ -63,6 +63,8 @@ pub enum Job {
         point: GatePoint,
         attempt: u32,
     },
+    /// The planner that is asked about steps, after a round.
+    Plan { round: u32, steps: Vec<String> },
     /// People who are asked.
     Ask { ask: Box<Ask> },
 }
@@ -92,6 +94,12 @@ impl Engine {
                 Job::Look { .. } | Job::Lock { .. } | Job::Gate { place: Some(_), .. }
             )
         });
+    }
+
+    /// People are asked a question no more.
+    pub fn dismiss(&mut self, number: u32) {
+        let of_it = |job: &Job| matches!(job, Job::Ask { ask } if ask.number == number);
+        self.units.retain(|unit| !of_it(&unit.job));
     }
 
     /// Whether the run is over, and all of it carried out.
@@ -155,6 +163,12 @@ impl Engine {
                 done(&|job| matches!(job, Job::Ask { ask, .. } if ask.number == *number))
                     || self.waiting().any(
                         |effect| matches!(effect, Effect::Ask(ask) if ask.number == *number),
+                    )
+            }
+            Happening::Planned { round, .. } => {
+                done(&|job| matches!(job, Job::Plan { round: r, .. } if r == round))
+                    || self.waiting().any(
+                        |effect| matches!(effect, Effect::Plan { request } if request.round.number == *round),
                     )
             }
             // Nobody asks for it; told again, it is no news.

@@ -60,6 +60,8 @@ pub struct Ledger {
     pub blocked: bool,
     /// The rounds that have ended.
     pub rounds: Vec<Round>,
+    /// The round that the planner was asked about last, and whether it has answered.
+    pub planning: Option<(u32, bool)>,
     /// What it has used up, and of what budget.
     pub budget: super::budget::Book,
     /// The end of the run, as it was told.
@@ -68,7 +70,7 @@ pub struct Ledger {
 
 /// What is known about a place.
 #[derive(Clone, Debug, Default)]
-#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact")]
 pub struct Book {
     /// The number of the last attempt.
     pub attempts: u32,
@@ -260,16 +262,16 @@ impl Ledger {
                 }
             }
             Fact::GatesPassed { place, point, .. } => {
-                self.passed.insert((place.clone(), *point));
+                drop(self.passed.insert((place.clone(), *point)))
             }
             Fact::RunBlocked { .. } => self.blocked = true,
+            Fact::PlannerAsked { round, .. } => self.planning = Some((*round, false)),
+            Fact::PlannerAnswered { round, .. } | Fact::PlannerRefused { round, .. } => {
+                self.planning = Some((*round, true));
+            }
             Fact::RoundClosed(round) => {
                 self.rounds.push((**round).clone());
-                if round.goes_on() {
-                    self.reopen(&round.reopened, event.at);
-                } else if round.solved.directive == wf::ggs::Directive::Success {
-                    self.failed = None;
-                }
+                self.follow(round, event.at);
             }
             Fact::Escalated {
                 place: Some(place), ..

@@ -16,7 +16,7 @@ use wf::source::Span;
 use wf::time::Moment;
 
 use super::dice::Dice;
-use super::{budget, gates};
+use super::{budget, gates, planner};
 
 /// The named locks that the runs of a world share.
 const LOCKS: [&str; 2] = ["left", "right"];
@@ -86,7 +86,7 @@ pub fn draw(dice: &mut Dice, most: usize, from: i64) -> Drawn {
         ..Parts::new(id, steps, main, policy)
     };
     Drawn {
-        plan: Plan::new(parts).expect("it is drawn to be a plan"),
+        plan: Plan::new(planner::of_plan(dice, parts)).expect("it is drawn to be a plan"),
         steady,
     }
 }

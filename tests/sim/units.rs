@@ -66,10 +66,7 @@ impl World {
             Effect::Wake { timer, at } => engine.timers.push((at, timer)),
             Effect::Kill { attempt, .. } => self.tell(at, attempt.as_ref(), (soon, race)),
             Effect::Ask(ask) => self.ask(at, ask),
-            Effect::Dismiss { number } => {
-                let of_it = |job: &Job| matches!(job, Job::Ask { ask } if ask.number == number);
-                engine.units.retain(|unit| !of_it(&unit.job));
-            }
+            Effect::Dismiss { number } => engine.dismiss(number),
             Effect::Confirm { places } => engine.spawn(Job::Confirm { places }, soon),
             Effect::Gate {
                 place,
@@ -84,6 +81,7 @@ impl World {
                 };
                 engine.spawn(gate, soon);
             }
+            Effect::Plan { request } => engine.spawn(super::planner::job(&request), soon),
             Effect::Remember { .. } | Effect::Finish { .. } => {}
         }
         Ok(())
@@ -99,6 +97,7 @@ impl World {
                     attempt: checked, ..
                 } => checked.as_ref() == attempt,
                 Job::Gate { place: gated, .. } => gated.as_ref() == place,
+                Job::Plan { .. } => attempt.is_none(),
                 _ => false,
             };
             unit.told |= hit;
@@ -147,6 +146,7 @@ impl World {
                 point,
                 attempt,
             } => self.gated(at, place, point, attempt),
+            Job::Plan { round, steps } => self.planned(at, (round, &steps), stop),
             Job::Ask { ask } => self.answered(at, &ask),
             Job::Confirm { places } => self.confirmed(at, places),
             Job::Unlock { place, lock } => {

@@ -28,6 +28,7 @@ pub(super) fn job(dir: &Path, script: &str) -> Job {
             cwd: dir.to_path_buf(),
             sandbox: None,
             pins: None,
+            input: None,
         },
         timeout: None,
         grace: Duration::from_millis(300),

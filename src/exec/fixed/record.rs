@@ -7,6 +7,7 @@ use super::Site;
 use super::look::{Found, Why, look};
 use crate::digest::Digest;
 use crate::exec::gate::as_check;
+use crate::exec::planner;
 use crate::exec::{Unable, environment, files};
 use crate::machine::FixedFile;
 use crate::model::{Check, Gate, Plan, Work};
@@ -31,7 +32,8 @@ impl Fixed {
             let params = site.params.filter(|_| at == 0);
             let site = Site { params, ..site };
             let gates: Vec<Check> = gates(plan).filter_map(as_check).collect();
-            for check in checks(plan).chain(&gates) {
+            let planner = plan.parts().planner.as_ref().map(planner::as_check);
+            for check in checks(plan).chain(&gates).chain(&planner) {
                 // What cannot be looked at now cannot be then, and is said then.
                 let Ok(glimpse) = fixed.glimpse(check, site) else {
                     continue;

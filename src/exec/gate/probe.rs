@@ -71,7 +71,7 @@ pub(super) fn variables(
 }
 
 /// A value without the secrets in its texts.
-fn hide(value: &Value, mask: &Mask) -> Value {
+pub(in crate::exec) fn hide(value: &Value, mask: &Mask) -> Value {
     match value {
         Value::String(text) => mask.text(text).into_owned().into(),
         Value::Array(all) => all.iter().map(|one| hide(one, mask)).collect(),

@@ -27,21 +27,46 @@ pub(super) async fn run(
 ) -> Result<Answer, String> {
     let check = of_script(gate, script);
     let variables = variables(gate, context, &site.ground.mask)?;
-    let before = unaltered(&check, site).await?;
-    let probed = probe(&check, variables, site, stop).await?;
+    let given = Given {
+        variables,
+        input: None,
+    };
+    let probed = run_fixed(&check, "gate", given, site, stop).await?;
+    answer(gate, script, &probed, site)
+}
+
+/// What a program is given besides what every check is.
+pub(in crate::exec) struct Given {
+    /// Further variables.
+    pub(in crate::exec) variables: Vec<(String, String)>,
+    /// What it can read from its standard input; `None`: nothing.
+    pub(in crate::exec) input: Option<String>,
+}
+
+/// Runs the program of a check, as long as what it relies on is what it was when the run began.
+/// `who` is it that it belongs to.
+pub(in crate::exec) async fn run_fixed(
+    check: &Check,
+    who: &str,
+    given: Given,
+    site: &Site,
+    stop: watch::Receiver<Stop>,
+) -> Result<Probed, String> {
+    let before = unaltered(check, who, site).await?;
+    let probed = probe(check, given, site, stop).await?;
     if let (Some(fixed), Some(before)) = (&site.fixed, before) {
-        let after = glimpse(fixed, &check, site).await;
+        let after = glimpse(fixed, check, who, site).await;
         let touched = after.map_or_else(Some, |after| before.touched(&after));
         if let Some(path) = touched {
-            return Err(format!("gate was altered while it ran: {path}"));
+            return Err(format!("{who} was altered while it ran: {path}"));
         }
     }
-    answer(gate, script, &probed, site)
+    Ok(probed)
 }
 
 async fn probe(
     check: &Check,
-    variables: Vec<(String, String)>,
+    given: Given,
     site: &Site,
     stop: watch::Receiver<Stop>,
 ) -> Result<Probed, String> {
@@ -49,7 +74,8 @@ async fn probe(
     let scope = ParamsAlone(Some(&ground.params));
     let command = command(check, ground, &scope).map_err(|unable| unable.why)?;
     let mut command = command.ok_or("it runs nothing")?;
-    command.env.extend(variables);
+    command.env.extend(given.variables);
+    command.input = given.input;
     let probe = Probe {
         command,
         timeout: check.timeout,
@@ -122,18 +148,23 @@ fn stricter(said: Answer, ruled: Answer) -> Answer {
 
 /// What a program relies on now, if that is what it was when the run began; `None` if nobody noted
 /// what that was.
-async fn unaltered(check: &Check, site: &Site) -> Result<Option<Glimpse>, String> {
+async fn unaltered(check: &Check, who: &str, site: &Site) -> Result<Option<Glimpse>, String> {
     let Some(fixed) = &site.fixed else {
         return Ok(None);
     };
-    let glimpse = glimpse(fixed, check, site).await?;
+    let glimpse = glimpse(fixed, check, who, site).await?;
     match fixed.alteration(check, &glimpse) {
-        Some(file) => Err(format!("gate was altered: {file}")),
+        Some(file) => Err(format!("{who} was altered: {file}")),
         None => Ok(Some(glimpse)),
     }
 }
 
-async fn glimpse(fixed: &Arc<Fixed>, check: &Check, site: &Site) -> Result<Glimpse, String> {
+async fn glimpse(
+    fixed: &Arc<Fixed>,
+    check: &Check,
+    who: &str,
+    site: &Site,
+) -> Result<Glimpse, String> {
     let (fixed, check, ground) = (Arc::clone(fixed), check.clone(), site.ground.clone());
     let is_top = site.is_top;
     let look = move || {
@@ -146,5 +177,5 @@ async fn glimpse(fixed: &Arc<Fixed>, check: &Check, site: &Site) -> Result<Glimp
     };
     tokio::task::spawn_blocking(look)
         .await
-        .unwrap_or_else(|_| Err("the files of the gate could not be read".into()))
+        .unwrap_or_else(|_| Err(format!("the files of the {who} could not be read")))
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::trail::follow;
 use crate::digest::Digest;
 use crate::exec::fixed::{Said, Site, checks, executed, family, globs, product_globs};
-use crate::exec::{Unable, environment};
+use crate::exec::{Unable, environment, planner};
 use crate::expr::Template;
 use crate::model::{Check, EnvVar, Gate, Plan, Probe, Provider, Script, SecretSource, Step, Work};
 
@@ -46,6 +46,8 @@ fn commands<'a>(plan: &'a Plan, site: Site<'a>) -> Vec<Said<'a>> {
     let ways = steps.flat_map(|step| (0..step.ways()).filter_map(|way| step.way(way)));
     let mut all: Vec<Said<'a>> = ways.filter_map(|step| of_step(plan, step, site)).collect();
     all.extend(checks(plan).filter_map(|check| of_check(check, site)));
+    let planner = plan.parts().planner.as_ref().map(planner::as_check);
+    all.extend(planner.and_then(|check| of_check(&check, site)));
     let gates = plan.steps().iter().flat_map(|step| &step.gates);
     let gates = gates.chain(&plan.parts().gates);
     all.extend(gates.filter_map(|gate| of_gate(gate, site)));

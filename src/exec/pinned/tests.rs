@@ -107,6 +107,7 @@ impl House {
             cwd: self.dir.path().to_path_buf(),
             sandbox: None,
             pins: None,
+            input: None,
         }
     }
 

@@ -1,6 +1,7 @@
 //! The inner stage: process 1 of its world.
 
 use std::io;
+use std::os::fd::OwnedFd;
 use std::os::unix::process::ExitStatusExt as _;
 use std::path::Path;
 use std::process::ExitStatus;
@@ -23,12 +24,13 @@ pub(super) fn run() -> io::Result<()> {
     let order = order()?;
     // The order, and whatever came down from who started wf: a folder among it would lead out.
     let given = spawn::descriptors()?;
+    let input = order.input.as_deref().map(spawn::readable).transpose()?;
     let guards = match confine(&order) {
         Ok(guards) => guards,
         Err(why) => return talk.fail(&Word::unable(why)),
     };
     talk.say(&Word::Holds(guards))?;
-    match start(&order, &given) {
+    match start(&order, input, &given) {
         Ok(pid) => talk.say(&ended(wait(pid)?)),
         Err(unable) => talk.fail(&Word::Unable {
             why: unable.why,
@@ -71,13 +73,18 @@ fn has_users() -> bool {
     map.split_whitespace().nth(2) == Some("1")
 }
 
-fn start(order: &Order, without: &[i32]) -> Result<Pid, crate::exec::Unable> {
+fn start(
+    order: &Order,
+    input: Option<OwnedFd>,
+    without: &[i32],
+) -> Result<Pid, crate::exec::Unable> {
     let command = process::Command {
         argv: order.argv.clone(),
         env: Vec::new(),
         cwd: order.cwd.clone(),
         sandbox: None,
         pins: None,
+        input: None,
     };
     let (program, _) = process::program(&command, order.path.as_deref())?;
     let image = Image {
@@ -86,7 +93,7 @@ fn start(order: &Order, without: &[i32]) -> Result<Pid, crate::exec::Unable> {
         env: &order.env,
         cwd: &order.cwd,
     };
-    spawn::beside(image, without)
+    spawn::beside(image, input, without)
         .map_err(|error| process::refused(&error, &command, Path::new(&program)))
 }
 

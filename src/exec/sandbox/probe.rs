@@ -48,6 +48,7 @@ async fn try_it(root: &Path) -> Ability {
         cwd: root.to_path_buf(),
         sandbox: Some(sandbox),
         pins: None,
+        input: None,
     };
     let trial = probe::Probe {
         command,

@@ -48,6 +48,7 @@ pub(in crate::exec) fn start(
         env,
         cwd: command.cwd.clone(),
         path: command.path().map(str::to_owned),
+        input: command.input.clone(),
         outside: group.guards().to_vec(),
     };
     let order = written(&order).map_err(unable)?;

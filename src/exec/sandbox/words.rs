@@ -24,6 +24,9 @@ pub(super) struct Order {
     pub(super) cwd: PathBuf,
     /// The `PATH` in it.
     pub(super) path: Option<String>,
+    /// What it can read from its standard input.
+    #[serde(default)]
+    pub(super) input: Option<String>,
     /// What the keeper enforces from outside.
     pub(super) outside: Vec<Guard>,
 }

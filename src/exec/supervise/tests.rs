@@ -17,6 +17,7 @@ fn start(dir: &Path, script: &str) -> Process {
         cwd: dir.to_path_buf(),
         sandbox: None,
         pins: None,
+        input: None,
     };
     spawn(&command, &format!("test-{}", dir.display())).unwrap()
 }

@@ -83,6 +83,8 @@ fn one(plan: &Plan, used: &mut Used, sheet: &mut Sheet) {
         gates,
         escalations,
         replan,
+        planner,
+        on_stuck,
         briefing,
     } = plan.parts();
     sheet.put(Kind::About, Sense::Plain, "id", id.as_str());
@@ -107,6 +109,7 @@ fn one(plan: &Plan, used: &mut Used, sheet: &mut Sheet) {
     gate::names(gates, sheet);
     gate::escalations(escalations, sheet);
     super::replan::replan(replan.as_ref(), sheet);
+    super::replan::planner(planner.as_ref(), *on_stuck, sheet);
     let trust = used.taints.of(plan);
     for (at, own) in steps.iter().enumerate() {
         let part = if at < *main { "steps" } else { "finally" };

@@ -1,6 +1,6 @@
-use super::exact::period;
+use super::exact::{period, words};
 use super::{Kind, Sense, Sheet};
-use crate::model::Replan;
+use crate::model::{OnStuck, Planner, Replan};
 
 /// How far a plan that failed is tried another way, and what is accepted then. Where it is not
 /// tried, only what holds in full is accepted, so that a tolerance that comes is a weaker proof.
@@ -54,6 +54,20 @@ pub(super) fn replan(replan: Option<&Replan>, sheet: &mut Sheet) {
     let missing = Sense::AtMost(*delta);
     number(Kind::Proof, missing, "delta", delta.to_string());
     strict(*is_strict, sheet);
+}
+
+/// Who may add ways to steps that nobody has read. A planner, and any change of it, reaches more.
+pub(super) fn planner(planner: Option<&Planner>, on_stuck: OnStuck, sheet: &mut Sheet) {
+    if let Some(Planner { exec, timeout }) = planner {
+        let program = words(exec.iter().map(String::as_str));
+        let asked = format!("{program} adds ways to steps that nobody has read");
+        sheet.each(Kind::Reach, Sense::Grant, "planner", &[asked]);
+        super::plan::bound(sheet, "planner.timeout", Some(*timeout));
+    }
+    let consults = on_stuck == OnStuck::ConsultPlanner;
+    let level = Sense::AtMost(f64::from(u8::from(consults)));
+    sheet.put(Kind::Reach, level, "on_stuck", on_stuck.as_str());
+    sheet.usual(!consults);
 }
 
 fn strict(is_strict: bool, sheet: &mut Sheet) {

@@ -125,6 +125,19 @@ fn what_a_change_of_replanning_means() {
 }
 
 #[test]
+fn a_planner_and_any_change_of_it_reaches_more() {
+    let said = |keys: &str| format!("replan: {{}}\n{keys}");
+    let one = said("planner: {exec: [one]}\n");
+    let line = |name: &str| format!("planner[{name} adds ways to steps that nobody has read]");
+    let begun = heads(&said(""), &one);
+    assert_eq!(begun[0], format!("{}: wider", line("one")), "{begun:?}");
+    let other = heads(&one, &said("planner: {exec: [two]}\n"));
+    assert_eq!(other[0], format!("{}: wider", line("two")), "{other:?}");
+    let idle = heads(&said("planner: {exec: [one]}\non_stuck: abandon\n"), &one);
+    assert_eq!(idle, ["on_stuck: wider"]);
+}
+
+#[test]
 fn what_a_change_of_effort_means() {
     first(
         &step(""),

@@ -22,6 +22,8 @@ pub struct Board {
     failed: u32,
     /// The rounds of the outermost run; a plan bounds how many there can be.
     rounds: Vec<Round>,
+    /// What can be done after the last round.
+    moves: Vec<String>,
 }
 
 /// A run that goes on.
@@ -71,6 +73,10 @@ impl Board {
                     plan: plan.clone(),
                     run: run.id.clone(),
                 })
+            }
+            Fact::RoundClosed(round) if top => {
+                self.moves = crate::report::moves::moves(round);
+                noted(&event.fact)
             }
             Fact::RunEnded { .. } => self.run_ended(run, event).filter(|_| top),
             Fact::CriterionJudged { attempt, verdict } => {
@@ -287,6 +293,7 @@ impl Board {
             tally: *tally,
             stale: stale.clone(),
             accepted: *accepted,
+            moves: std::mem::take(&mut self.moves),
             took: event.at.since(self.first.unwrap_or(event.at)),
             rounds: std::mem::take(&mut self.rounds),
         })))

@@ -68,6 +68,9 @@ pub(super) fn noted(fact: &Fact) -> Option<News> {
             crate::report::rounds::remembered(advice, changes).join(" · "),
         ),
         Fact::RoundClosed(round) => ("round", crate::report::rounds::news(round)),
+        Fact::PlannerAsked { .. } | Fact::PlannerAnswered { .. } | Fact::PlannerRefused { .. } => {
+            ("planner", crate::report::rounds::planner(fact))
+        }
         Fact::RunTimedOut => ("timed out", "the run took longer than it may".to_owned()),
         Fact::BudgetNoticed { spent, percent } => ("budget", noticed(*spent, *percent)),
         Fact::BudgetExtended { limit } => {

@@ -116,6 +116,8 @@ pub struct RunEnding {
     pub stale: Vec<Stale>,
     /// How many criteria hold, if it was accepted with less than all.
     pub accepted: Option<Criteria>,
+    /// What can be done next, where nothing more was tried.
+    pub moves: Vec<String>,
     /// How long it took.
     pub took: Duration,
     /// What the controller made of its rounds.

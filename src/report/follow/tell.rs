@@ -5,6 +5,7 @@ use super::{Ending, News, RunEnding};
 use crate::ggs::{Directive, Solved};
 use crate::machine::{Outcome, Round, Stale, StepState, Verdict};
 use crate::report::lines::{INDENT, broken, line, nth, word};
+use crate::report::moves;
 use crate::report::paint::{BAD, BOLD, DIM, GOOD, NAME, WARN, paint};
 use crate::report::rounds::rounds;
 use crate::report::words::{believed, counts, outcome_style, state_style};
@@ -94,6 +95,7 @@ pub fn final_line(ending: &RunEnding) -> String {
     if ending.outcome == Outcome::Abandoned {
         let more = format!("wf show {} --rounds", ending.run.short());
         let _ = writeln!(text, "what was tried: {}", paint(NAME, &more));
+        text.push_str(&moves::told(&ending.moves, ending.run.short()));
     }
     if ending.outcome != Outcome::Succeeded {
         let retry = format!("wf retry {}", ending.run.short());
@@ -308,6 +310,7 @@ mod tests {
             },
             stale: Vec::new(),
             accepted: None,
+            moves: Vec::new(),
             took: Duration::from_millis(3_210),
             rounds: Vec::new(),
         };

@@ -6,6 +6,7 @@ use crate::machine::{Place, StepState};
 use crate::model::Object;
 use crate::name::RunId;
 use crate::report::lines::{INDENT, asked_for, broken, line, nth, word};
+use crate::report::moves;
 use crate::report::paint::{DIM, GOOD, NAME, WARN, paint};
 use crate::report::rounds::rounds;
 use crate::report::{believed, counts, elapsed, first_line, ledger, moment, size, state_style};
@@ -28,11 +29,26 @@ pub fn show(record: &Record, now: Moment) -> String {
     if !record.held.rounds.is_empty() {
         let told = rounds(&record.held.rounds, false);
         let _ = write!(text, "\n{}\n{told}", paint(DIM, "rounds"));
+        text.push_str(&whats_next(record));
     }
     text.push_str(&record.held.lines());
     text.push_str(&artifacts(record));
     text.push_str(&next(record));
     text
+}
+
+/// What can be done about a run for which nothing more was tried.
+fn whats_next(record: &Record) -> String {
+    let abandoned = RunState::Ended(crate::machine::Outcome::Abandoned);
+    match record.held.rounds.last() {
+        Some(round) if record.run.state == abandoned => {
+            format!(
+                "\n{}",
+                moves::told(&moves::moves(round), record.run.id.short())
+            )
+        }
+        _ => String::new(),
+    }
 }
 
 fn head(record: &Record, now: Moment) -> String {

@@ -113,6 +113,8 @@ impl From<Dag> for Plan {
             gates: dag.gates,
             escalation: dag.escalation,
             replan: None,
+            planner: None,
+            on_stuck: None,
             layers: dag.execution_order,
             briefing: String::new(),
         }

@@ -1,8 +1,10 @@
 use super::{
-    Budget, Check, Escalation, GateRef, Param, PlanOutput, Policy, Replan, Secret, Step, sound,
+    Budget, Check, Escalation, GateRef, Param, PlanOutput, Planner, Policy, Replan, Secret, Step,
+    planner, sound,
 };
 use crate::diag::{Code, Diagnostic};
 use crate::expr::Template;
+use crate::model::OnStuck;
 use crate::name::{EnvName, Name, PlanId};
 use crate::source::Spanned;
 use crate::spec::decode::{Decoder, Entries, Fields, Period, record, words};
@@ -49,8 +51,13 @@ record! {
         default escalation: Entries<Name, Escalation>,
         /// How far a run that failed is tried another way; not at all if absent.
         optional replan: Replan,
+        /// A program that is asked for another way where no declared one is left.
+        optional planner: Box<Planner>,
+        /// What follows where no declared way is left: `consult_planner` where there is a planner,
+        /// else `abandon`.
+        optional on_stuck: OnStuck,
     }
-    later { "skills", "on_stuck" }
+    later { "skills" }
     aside {
         /// The order of steps that the author of a dag expects, layer by layer.
         layers: Option<Spanned<Vec<Vec<Spanned<Name>>>>>,
@@ -64,6 +71,7 @@ record! {
 fn has_steps(plan: &mut Plan, fields: &Fields<'_, '_>, decoder: &mut Decoder<'_>) {
     sound::some_time(plan.timeout.as_ref(), decoder);
     sound::own_names(&plan.env, decoder);
+    planner::is_asked(plan, fields, decoder);
     if let Some(budget) = &plan.budget {
         budget.leaves_steps_something(plan.finally.len(), decoder);
     }

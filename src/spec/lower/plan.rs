@@ -125,6 +125,8 @@ impl Lowering<'_> {
                 .replan
                 .as_ref()
                 .map(|said| super::replan::completed(said, &self.defaults.replan)),
+            planner: plan.planner.as_deref().map(super::replan::planner),
+            on_stuck: super::replan::on_stuck(plan),
             briefing: briefing(plan),
         })
     }

@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use crate::model::Replan;
+use crate::model::{OnStuck, Planner, Replan};
 use crate::source::Spanned;
 use crate::spec::ast;
 
@@ -27,5 +27,26 @@ pub(super) fn completed(said: &ast::Replan, defaults: &Replan) -> Replan {
         rho: number(&said.rho, defaults.rho),
         theta: number(&said.theta, defaults.theta),
         strict: said.strict.unwrap_or(defaults.strict),
+    }
+}
+
+/// How long a planner may take if nothing is said.
+const USUAL: Duration = Duration::from_mins(1);
+
+/// A planner as it is asked.
+pub(super) fn planner(said: &ast::Planner) -> Planner {
+    let words = said.exec.value.iter();
+    Planner {
+        exec: words.map(|word| word.value.clone()).collect(),
+        timeout: said.timeout.as_ref().map_or(USUAL, |said| said.value.0),
+    }
+}
+
+/// What follows where no declared way is left: who has a planner asks it, if nothing else is said.
+pub(super) fn on_stuck(plan: &ast::Plan) -> OnStuck {
+    match (plan.on_stuck, &plan.planner) {
+        (Some(said), _) => said,
+        (None, Some(_)) => OnStuck::ConsultPlanner,
+        (None, None) => OnStuck::Abandon,
     }
 }

@@ -137,6 +137,11 @@ pub const LAWS: &[Law] = &[
         holds: rounds::other_ways,
     },
     Law {
+        name: "planner",
+        says: "A planner is asked once for a round after which no way is left; the round ends when it has answered, and every answer is taken or refused, and recorded.",
+        holds: rounds::planner,
+    },
+    Law {
         name: "verified_stays",
         says: "A round lets run again what failed, what was not reached, what is done otherwise, and what depends on these: nothing else.",
         holds: rounds::verified_stays,

@@ -102,6 +102,10 @@ pub fn durable_first(look: &Look<'_>) -> Result<(), String> {
         Effect::Finish { .. } => known.over.is_some(),
         Effect::Confirm { .. } => known.phase >= Phase::Confirm,
         Effect::Gate { place, point, .. } => known.may_ask(place.as_ref(), *point),
+        Effect::Plan { request } => {
+            let number = request.round.number;
+            known.planning.is_some_and(|(round, _)| round == number)
+        }
         Effect::Ask(ask) => known.expires.contains_key(&ask.number),
         Effect::Dismiss { number } => !known.asks.contains_key(number),
         Effect::Lookup { .. } | Effect::Wake { .. } => known.begun,
@@ -174,6 +178,7 @@ pub fn frugal(look: &Look<'_>) -> Result<(), String> {
             Effect::Confirm { .. } => (None, "confirms"),
             Effect::Gate { place, .. } => (place.as_ref(), "is gated"),
             Effect::Ask(ask) => (ask.place.as_ref(), "is asked for"),
+            Effect::Plan { .. } => (None, "plans"),
             Effect::Wake { .. } | Effect::Finish { .. } | Effect::Dismiss { .. } => continue,
         };
         *told.entry((place, kind)).or_default() += 1;
@@ -209,6 +214,7 @@ pub fn asked_once(look: &Look<'_>) -> Result<(), String> {
             under_way(&|job| matches!(job, Job::Lock { place: p, .. } if p == place))
         }
         Effect::Confirm { .. } => under_way(&|job| matches!(job, Job::Confirm { .. })),
+        Effect::Plan { .. } => under_way(&|job| matches!(job, Job::Plan { .. })),
         Effect::Wake { timer, .. } => {
             // In another round a place waits for its turn anew.
             let rounds = look.plan().parts().replan.is_some();

@@ -94,3 +94,35 @@ pub fn verified_stays(look: &Look<'_>) -> Result<(), String> {
         format!("{left:?} failed, and stays as it is: {round:?}")
     })
 }
+
+pub fn planner(look: &Look<'_>) -> Result<(), String> {
+    let Seen::Event(event) = look.seen else {
+        return Ok(());
+    };
+    let known = look.decided();
+    let next = u32::try_from(known.rounds.len()).expect("rounds are few") + 1;
+    let open = known.planning.filter(|(round, _)| *round == next);
+    let right = match &event.fact {
+        Fact::PlannerAsked { round, .. } => {
+            let has = look.plan().parts().planner.is_some();
+            has && *round == next && open.is_none() && !known.ending()
+        }
+        Fact::PlannerAnswered {
+            round,
+            ways,
+            parent,
+            plan,
+            ..
+        } => {
+            let asked = *round == next && open == Some((next, false));
+            asked && !ways.is_empty() && parent != plan && !known.ending()
+        }
+        Fact::PlannerRefused { round, .. } => *round == next && open == Some((next, false)),
+        // It is asked before a run ends for want of a way, and the round waits for it.
+        Fact::RoundClosed(round) => {
+            open != Some((next, false)) && (open.is_none() || round.solved.directive.acts())
+        }
+        _ => true,
+    };
+    ensure(right, || format!("{event:?} after {:?}", known.planning))
+}

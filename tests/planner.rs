@@ -1,0 +1,269 @@
+//! The planner through the real program: what it may do, and what is refused.
+
+use std::fs;
+
+use serde_json::Value;
+
+use crate::support::{Did, Sandbox, until};
+
+/// A step that fails with its tool, and a planner that is a script.
+const PLAN: &str = "---
+kind: plan
+id: p
+title: Fetch the rates
+description: All rates of the day.
+replan: {}
+planner: {exec: [sh, planner.sh], timeout: 20s}
+params: {day: {type: string, default: mon}}
+steps:
+  - {id: kept, run: echo once >> kept.txt, verify: [{name: there, run: test -s kept.txt}]}
+  - id: fetch
+    tool: net:curl
+    target: mirror_a
+    env: {DAY: '{{ params.day }}'}
+    run: echo $DAY > rates.txt; exit 1
+    verify: [{name: full, run: grep -q full rates.txt}]
+---
+";
+
+/// A planner that answers with this.
+fn says(answer: &str) -> String {
+    format!("cat > /dev/null\ncat <<'END'\n{answer}\nEND\n")
+}
+
+/// A way for `fetch`, with these keys.
+fn way(keys: &str) -> String {
+    says(&format!(
+        "{{\"steps\": {{\"fetch\": {{\"id\": \"other\", {keys}}}}}, \"reason\": \"mirror down\"}}"
+    ))
+}
+
+const RIGHT: &str =
+    r#""tool": "disk:cp", "run": "echo full $DAY > rates.txt", "env": {"DAY": "{{ params.day }}"}"#;
+
+fn ran(planner: &str) -> (Sandbox, Did) {
+    let place = Sandbox::new();
+    place.file("plan.md", PLAN).file("planner.sh", planner);
+    let did = place.wf(&["run", "plan.md", "--json"]);
+    (place, did)
+}
+
+/// The events of a kind.
+fn events(did: &Did, kind: &str) -> Vec<Value> {
+    let lines = did
+        .out
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap());
+    lines
+        .filter(|event: &Value| event["event"] == kind)
+        .collect()
+}
+
+/// Runs with a planner whose answer is refused, and gives the record of that.
+fn refused(planner: &str) -> String {
+    let (place, did) = ran(planner);
+    assert_eq!(did.code, Some(1), "{}", did.all());
+    assert_eq!(events(&did, "planner_asked").len(), 1, "{}", did.all());
+    assert!(events(&did, "planner_answered").is_empty(), "{}", did.all());
+    let end = events(&did, "run_ended").remove(0);
+    assert_eq!(end["outcome"], "abandoned", "{end}");
+    let told = events(&did, "planner_refused").remove(0);
+    let why = told["why"].as_str().unwrap().to_owned();
+    assert!(end["why"].as_str().unwrap().ends_with(&why), "{end}");
+    // What was verified stays, and a retry takes it over.
+    let shown = place.wf(&["show", "--last"]).exits(0).out;
+    assert!(
+        shown.contains("verified") && shown.contains("what next: give step `fetch`"),
+        "{shown}"
+    );
+    place.file("plan.md", PLAN.replace("exit 1", "echo full > rates.txt"));
+    place.wf(&["retry", "--last", "--new-plan"]);
+    assert_eq!(place.read("kept.txt"), "once\n");
+    why
+}
+
+#[test]
+fn a_planner_mends_a_step() {
+    let (place, did) = ran(&way(RIGHT));
+    assert_eq!(did.code, Some(0), "{}", did.all());
+    assert_eq!(place.read("rates.txt"), "full mon\n");
+    let answered = events(&did, "planner_answered").remove(0);
+    let asked = events(&did, "planner_asked").remove(0);
+    assert_eq!(answered["parent"], asked["plan"]);
+    assert_ne!(answered["parent"], answered["plan"]);
+    assert_eq!(answered["ways"]["fetch"]["tool"], "disk:cp");
+    assert_eq!(answered["reason"], "mirror down");
+    assert_eq!(asked["steps"], serde_json::json!(["fetch"]));
+    let rounds = events(&did, "round_closed");
+    assert_eq!(rounds.len(), 2);
+    assert_eq!(rounds[0]["changes"][0]["to"], "other");
+    assert_eq!(place.read("kept.txt"), "once\n");
+    place.wf(&["verify", "--last"]).exits(0);
+}
+
+#[test]
+fn it_is_told_what_was_tried_and_what_it_must_not() {
+    // It writes nowhere but to its output: what it was told comes back in its reason.
+    let script = "python3 -c 'import json, sys; r = json.load(sys.stdin); \
+        s = r[\"steps\"][0]; g = r[\"gap\"][0]; print(json.dumps({\"steps\": {}, \"reason\": \" \".join([\
+        str(r[\"version\"]), r[\"plan\"][\"id\"], r[\"intent\"][\"title\"], r[\"round\"][\"directive\"], \
+        r[\"must_not\"][\"tools\"][0], s[\"step\"], s[\"run\"], s[\"env\"][\"DAY\"], g[\"step\"], \
+        g[\"found\"], str(len(r[\"history\"]))])}))'\n";
+    let why = refused(script);
+    assert_eq!(
+        why,
+        "it knows no other way: 1 p Fetch the rates break_symmetry net:curl fetch \
+         echo $DAY > rates.txt; exit 1 {{ params.day }} fetch exit code 1 0"
+    );
+}
+
+#[test]
+fn what_is_blocked_is_refused() {
+    let why = refused(&way(
+        r#""tool": "net:curl", "run": "echo full > rates.txt""#,
+    ));
+    assert_eq!(why, "step `fetch`: the tool `net:curl` is blocked");
+    let why = refused(&way(r#""tool": "disk:cp", "timeout": "1m""#));
+    // Who calls the same by another name does not get past that.
+    assert_eq!(
+        why,
+        "step `fetch`: it executes what the tool `net:curl` does, and calls it another"
+    );
+}
+
+#[test]
+fn wider_permissions_are_refused() {
+    for (keys, wanted) in [
+        (
+            r#""tool": "d", "run": "true", "allow": {"net": true}"#,
+            "it says `allow`, which only the plan may say",
+        ),
+        (
+            r#""tool": "d", "run": "true", "verify": []"#,
+            "it says `verify`, which only the plan may say",
+        ),
+        (
+            r#""tool": "d", "http": {"url": "http://localhost"}"#,
+            "it says `http`, which only the plan may say",
+        ),
+        (
+            r#""tool": "d", "run": "true", "env": {"X": "{{ secrets.TOKEN }}"}"#,
+            "`X` reads secrets.TOKEN, which the step does not",
+        ),
+        (
+            r#""run": "true""#,
+            "it executes something else, and does not say which `tool` that is",
+        ),
+        (
+            r#""tool": "d", "run": "true", "cwd": "../.."#,
+            "it printed no JSON document",
+        ),
+        (
+            r#""tool": "d", "run": "true", "cwd": "../..""#,
+            "`cwd` leaves the workspace: ../..",
+        ),
+    ] {
+        let why = refused(&way(keys));
+        assert!(why.contains(wanted), "{wanted}: {why}");
+    }
+    let why = refused(&says(
+        r#"{"steps": {"kept": {"id": "x", "tool": "d", "run": "true"}}}"#,
+    ));
+    assert_eq!(why, "step `kept`: it was not asked about");
+    let why = refused(&says(r#"{"steps": {}, "permissions": ["all"]}"#));
+    assert_eq!(
+        why,
+        "it says `permissions`: an answer has `steps` and `reason`"
+    );
+}
+
+#[test]
+fn a_planner_that_fails_prints_trash_or_takes_too_long_is_no_planner() {
+    assert_eq!(
+        refused("echo no idea >&2; exit 3\n"),
+        "it ended with exit code 3: no idea"
+    );
+    assert!(refused(&says("I think so")).starts_with("it printed no JSON document"));
+    let place = Sandbox::new();
+    place.file("plan.md", PLAN.replace("timeout: 20s", "timeout: 200ms"));
+    place.file("planner.sh", "sleep 30\n");
+    let did = place.wf(&["run", "plan.md"]);
+    assert_eq!(did.code, Some(1), "{}", did.all());
+    assert!(
+        did.all().contains("it ended with timed out"),
+        "{}",
+        did.all()
+    );
+}
+
+#[test]
+fn a_planner_writes_nothing_and_may_not_change_itself() {
+    let script = format!(
+        "echo x > made.txt; echo '# more' >> planner.sh\n{}",
+        way(RIGHT)
+    );
+    let (place, did) = ran(&script);
+    assert!(!place.at("made.txt").exists(), "{}", did.all());
+    assert_eq!(place.read("planner.sh"), script);
+    let plan = PLAN.replace("exit 1", "echo '# more' >> planner.sh; exit 1");
+    let place = Sandbox::new();
+    place.file("plan.md", plan).file("planner.sh", way(RIGHT));
+    let did = place.wf(&["run", "plan.md"]);
+    assert_eq!(did.code, Some(1), "{}", did.all());
+    assert!(did.all().contains("planner was altered"), "{}", did.all());
+}
+
+#[test]
+fn abandon_asks_nobody() {
+    let place = Sandbox::new();
+    let plan = PLAN.replace("replan: {}", "replan: {}\non_stuck: abandon");
+    place.file("plan.md", plan).file("planner.sh", way(RIGHT));
+    let did = place.wf(&["run", "plan.md", "--json"]);
+    assert_eq!(did.code, Some(1), "{}", did.all());
+    assert!(events(&did, "planner_asked").is_empty(), "{}", did.all());
+}
+
+#[test]
+fn a_run_that_dies_while_it_is_asked_asks_again_and_goes_on() {
+    let place = Sandbox::new();
+    let slow = format!("if test -e go; then :; else sleep 60; fi\n{}", way(RIGHT));
+    place.file("plan.md", PLAN).file("planner.sh", slow);
+    let out = fs::File::create(place.at("events.jsonl")).unwrap();
+    let mut child = place
+        .command(&["run", "plan.md", "--json"])
+        .stdout(out)
+        .spawn()
+        .unwrap();
+    until("the planner is asked", || {
+        place.read("events.jsonl").contains("planner_asked")
+    });
+    crate::crash::kill_both(&mut child);
+    place.file("go", "");
+    place.wf(&["resume", "--last"]).exits(0).says("succeeded");
+    assert_eq!(place.read("rates.txt"), "full mon\n");
+    let shown = place.wf(&["show", "--last", "--rounds"]).exits(0).out;
+    assert!(
+        shown.contains("`other` instead of the step as it is written"),
+        "{shown}"
+    );
+}
+
+#[test]
+fn who_cancels_while_it_is_asked_need_not_wait() {
+    let place = Sandbox::new();
+    place.file("plan.md", PLAN).file("planner.sh", "sleep 60\n");
+    let out = fs::File::create(place.at("events.jsonl")).unwrap();
+    let mut child = place
+        .command(&["run", "plan.md", "--json"])
+        .stdout(out)
+        .spawn()
+        .unwrap();
+    until("the planner is asked", || {
+        place.read("events.jsonl").contains("planner_asked")
+    });
+    place.wf(&["cancel", "--last"]);
+    until("the run is over", || child.try_wait().unwrap().is_some());
+    let events = place.read("events.jsonl");
+    assert!(events.contains("the run was told to end"), "{events}");
+    assert!(events.contains("\"outcome\":\"cancelled\""), "{events}");
+}

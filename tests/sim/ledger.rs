@@ -262,7 +262,7 @@ impl Ledger {
                 }
             }
             Fact::GatesPassed { place, point, .. } => {
-                drop(self.passed.insert((place.clone(), *point)))
+                self.passed.insert((place.clone(), *point));
             }
             Fact::RunBlocked { .. } => self.blocked = true,
             Fact::PlannerAsked { round, .. } => self.planning = Some((*round, false)),

@@ -267,3 +267,27 @@ fn who_cancels_while_it_is_asked_need_not_wait() {
     assert!(events.contains("the run was told to end"), "{events}");
     assert!(events.contains("\"outcome\":\"cancelled\""), "{events}");
 }
+
+#[test]
+fn a_way_executes_no_file_that_was_not_approved() {
+    let place = Sandbox::new();
+    let evil = r#""tool": "disk:cp", "run": "sh evil.sh""#;
+    place.file("plan.md", PLAN).file("planner.sh", way(evil));
+    place.file("evil.sh", "echo full > rates.txt\n");
+    let with_key = |args: &[&str]| {
+        let mut command = place.command(args);
+        let ran = command.env("WF_KEYS", place.at("keys")).output();
+        let ran = ran.expect("wf can be started");
+        Did {
+            code: ran.status.code(),
+            out: String::from_utf8_lossy(&ran.stdout).into_owned(),
+            err: String::from_utf8_lossy(&ran.stderr).into_owned(),
+        }
+    };
+    with_key(&["key", "init", "ada"]).exits(0);
+    let view = with_key(&["approve", "plan.md", "--yes"]).exits(0);
+    view.says("adds ways to steps that nobody has read");
+    let did = with_key(&["run", "--require-approval", "plan.md"]).exits(1);
+    did.says("file was not approved: evil.sh");
+    assert!(!place.read("rates.txt").contains("full"));
+}

@@ -55,8 +55,10 @@ impl Machine {
         round.ways = self.showed(&measured, solved.directive);
         if solved.directive.acts() {
             if spent {
-                let of = replan.max_replans;
-                round.stuck = Some(format!("{of} of {of} rounds of replanning are used"));
+                round.stuck = Some(match replan.max_replans {
+                    0 => "`max_replans` is 0: nothing is tried another way".into(),
+                    of => format!("{of} of {of} rounds of replanning are used"),
+                });
             } else if !self.budget_round_left() {
                 round.stuck = Some("the budget has no other round".into());
             } else {

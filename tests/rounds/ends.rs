@@ -102,7 +102,11 @@ fn no_more_rounds_follow_than_are_allowed() {
             "budget: {max_rounds: 1}",
             "the budget has no other round",
         ),
-        ("max_replans: 0", "", "0 of 0 rounds of replanning are used"),
+        (
+            "max_replans: 0",
+            "",
+            "`max_replans` is 0: nothing is tried another way",
+        ),
     ] {
         let (place, did) = ran(
             &format!("delta: 0, {replan}"),

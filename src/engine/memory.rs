@@ -115,7 +115,11 @@ pub(super) fn remember(run: &Ongoing, event: &Event) {
 
 /// What a round is remembered by.
 fn megrams(plan: &Plan, run: &RunId, round: &Round, at: Moment) -> Vec<Megram> {
-    let ways = round.ways.iter().enumerate().filter_map(|(number, way)| {
+    // What was accepted within δ is not held against how it was done.
+    let accepted = round.solved.directive == Directive::Success;
+    let ways = round.ways.iter().enumerate();
+    let ways = ways.filter(|(_, way)| way.failed.is_none() || !accepted);
+    let ways = ways.filter_map(|(number, way)| {
         let ix = plan.find(way.step.as_str())?;
         let step = plan.step(ix);
         let at_way = (0..step.ways()).find(|at| step.way_id(*at) == way.way.as_ref());

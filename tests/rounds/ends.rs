@@ -24,6 +24,20 @@ fn what_is_little_is_accepted_and_never_told_as_all() {
     assert_eq!(record["run"]["standing"], "reported", "{record:#}");
     assert_eq!(record["steps"][0]["standing"], "refuted", "{record:#}");
     place.wf(&["runs"]).exits(0).says("accepted");
+    // Neither does a CI server take it for all.
+    let told = "accepted within δ: 3 of 4 criteria; the others do not hold";
+    let (summary, junit) = (place.at("summary.md"), place.at("junit.xml"));
+    let mut run = place.command(&["run", "p.md", "--junit", junit.to_str().unwrap()]);
+    run.env("GITHUB_ACTIONS", "true");
+    Did::of(run.env("GITHUB_STEP_SUMMARY", &summary)).exits(7);
+    assert!(place.read("summary.md").contains(told));
+    let junit = place.read("junit.xml");
+    assert!(
+        junit.contains(r#"name="accepted" value="3 of 4 criteria""#),
+        "{junit}"
+    );
+    let said = place.wf(&["attest", "--last", "--statement"]).exits(0).out;
+    assert!(said.contains(r#""accepted":{"met":3,"of":4}"#), "{said}");
     place
         .wf(&["show", "--last"])
         .exits(0)

@@ -7,6 +7,7 @@
 //! **Invariant:** the same record makes the same statement, to the byte.
 
 mod predicate;
+mod rounds;
 mod statement;
 
 pub use predicate::{

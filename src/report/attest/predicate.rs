@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::digest::Digest;
-use crate::machine::{Guard, Outcome, Ruling, Standing, StepState, Tally};
+use crate::machine::{Criteria, Guard, Outcome, Ruling, Standing, StepState, Tally};
 use crate::model::{CheckPhase, Class, Mode};
 use crate::name::{Name, PlanId, RunId};
 use crate::time::Moment;
@@ -47,11 +47,14 @@ pub struct RunSaid {
     pub outcome: Outcome,
     /// How far its result is believed.
     pub standing: Standing,
+    /// How many criteria hold, if the result was accepted with less than all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub accepted: Option<Criteria>,
     /// How its steps ended.
     pub tally: Tally,
     /// Its steps, and the items of those that were repeated.
     pub steps: Vec<StepSaid>,
-    /// What was ruled on the plan's own criteria.
+    /// What was ruled on the plan's own criteria, in the last round.
     pub criteria: Vec<VerdictSaid>,
     /// The hash of its last event, which binds every event of the log up to there.
     pub head: Digest,
@@ -100,6 +103,9 @@ pub struct StepSaid {
     /// SHA-256 of what the step says, as canonical JSON of wf's own reading of it: the same text
     /// read by the same wf has the same.
     pub definition: Digest,
+    /// The alternative that it was done in last; absent: as it is written.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub way: Option<Name>,
     /// How it ended.
     pub state: StepState,
     /// How far its result is believed.

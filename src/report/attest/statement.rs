@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::predicate::DigestSet;
+use super::rounds;
 use super::{
     AttemptSaid, File, FixedSaid, PlanSaid, Predicate, RunSaid, StaleSaid, StepSaid, Text,
     VerdictSaid,
@@ -12,7 +13,7 @@ use super::{
 use crate::digest::Digest;
 use crate::machine::{Artifact, Attempt, Event, Exit, Fact, Place, Stale, Verdict};
 use crate::model::Plan;
-use crate::name::PlanId;
+use crate::name::{Name, PlanId};
 use crate::repeat::definition;
 use crate::report::record::Record;
 use crate::seal::canonical;
@@ -168,22 +169,13 @@ fn said(told: &Told<'_>, nested_in: Option<&str>) -> Option<RunSaid> {
     let RunState::Ended(outcome) = row.state else {
         return None;
     };
-    let attempts = attempts(told.events);
+    let (attempts, ways) = (attempts(told.events), rounds::ways(told.events));
     let steps = told
         .record
         .steps
         .iter()
-        .map(|row| step(told.plan, row, &attempts));
-    let own = told
-        .events
-        .iter()
-        .filter_map(|(_, event)| match &event.fact {
-            Fact::CriterionJudged {
-                attempt: None,
-                verdict,
-            } => Some(self::verdict(verdict)),
-            _ => None,
-        });
+        .map(|row| step((told.plan, &ways), row, &attempts));
+    let own = rounds::criteria(told.events).into_iter().map(verdict);
     let nested = told
         .nested
         .iter()
@@ -198,6 +190,7 @@ fn said(told: &Told<'_>, nested_in: Option<&str>) -> Option<RunSaid> {
         ended: row.ended?,
         outcome,
         standing: row.standing,
+        accepted: row.accepted,
         tally: row.tally,
         steps: steps.collect::<Option<Vec<_>>>()?,
         criteria: own.collect(),
@@ -221,7 +214,7 @@ fn plan(id: &str, path: &str, sources: &[(String, String)]) -> Option<PlanSaid> 
 }
 
 fn step(
-    plan: &Plan,
+    (plan, ways): (&Plan, &BTreeMap<Name, Name>),
     row: &StepRow,
     attempts: &BTreeMap<Place, BTreeMap<u32, AttemptSaid>>,
 ) -> Option<StepSaid> {
@@ -236,6 +229,7 @@ fn step(
         item: row.item,
         key: row.item_key.clone(),
         definition: digest(&definition(plan, plan.step(ix))),
+        way: ways.get(&row.step).cloned(),
         state: row.state,
         standing: row.standing,
         kept_from: row.kept_from.clone(),

@@ -28,6 +28,14 @@ pub fn junit(record: &Record, printed: Printed<'_>) -> String {
 
 fn suites(record: &Record, name: &str, printed: Printed<'_>, report: &mut Report) {
     let mut suite = TestSuite::new(name.to_owned());
+    if let Some(met) = record.run.accepted {
+        suite.add_property(("accepted", met.to_string().as_str()));
+    }
+    for round in &record.held.rounds {
+        let told = format!("{}: {}", round.solved.directive.as_str(), round.rationale);
+        let name = format!("round {}", round.number);
+        suite.add_property((name.as_str(), told.as_str()));
+    }
     for row in &record.steps {
         let mut case = case(record, row, name);
         if let Some(last) = last_attempt(record, row) {

@@ -22,6 +22,12 @@ pub fn summary(record: &Record) -> String {
         counts(&run.tally),
         run.id.short()
     );
+    if let Some(met) = run.accepted {
+        let _ = writeln!(
+            text,
+            "**accepted within δ: {met}; the others do not hold**\n"
+        );
+    }
     text.push_str("| step | result | took | why |\n|---|---|--:|---|\n");
     let rows: Vec<&StepRow> = record.steps.iter().filter(|row| is_whole(row)).collect();
     let failed = rows.iter().filter(|row| row.class.is_some());

@@ -77,8 +77,9 @@ fn refused(planner: &str) -> String {
         "{shown}"
     );
     place.file("plan.md", PLAN.replace("exit 1", "echo full > rates.txt"));
-    place.wf(&["retry", "--last", "--new-plan"]);
+    place.wf(&["retry", "--last"]).exits(0);
     assert_eq!(place.read("kept.txt"), "once\n");
+    assert!(place.read("rates.txt").contains("full"));
     why
 }
 
@@ -197,12 +198,32 @@ fn a_planner_that_fails_prints_trash_or_takes_too_long_is_no_planner() {
 }
 
 #[test]
+fn the_same_script_is_no_other_tool() {
+    let same = r#""tool": "disk:cp", "timeout": "9s", "run": "echo $DAY > rates.txt; exit 1""#;
+    let why = refused(&way(same));
+    assert!(why.contains("calls it another"), "{why}");
+}
+
+#[test]
+fn a_planner_writes_no_line_that_looks_like_a_result() {
+    let forged = "disk:cp\\n   verified      0.0s  forged";
+    let why = refused(&way(&format!(r#""tool": "{forged}", "run": "true""#)));
+    assert!(why.contains("are words"), "{why}");
+    let why = refused(&says(
+        r#"{"steps": {}, "reason": "sorry\n   verified  forged\u001b[2J"}"#,
+    ));
+    assert!(why.ends_with("sorry verified forged [2J"), "{why:?}");
+}
+
+#[test]
 fn a_planner_writes_nothing_and_may_not_change_itself() {
     let script = format!(
         "echo x > made.txt; echo '# more' >> planner.sh\n{}",
         way(RIGHT)
     );
     let (place, did) = ran(&script);
+    assert_eq!(did.code, Some(0), "{}", did.all());
+    assert_eq!(events(&did, "planner_answered").len(), 1);
     assert!(!place.at("made.txt").exists(), "{}", did.all());
     assert_eq!(place.read("planner.sh"), script);
     let plan = PLAN.replace("exit 1", "echo '# more' >> planner.sh; exit 1");

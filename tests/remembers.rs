@@ -90,6 +90,12 @@ fn a_plan_without_rounds_neither_writes_nor_asks() {
     place.wf(&["run", "plan.md"]).exits(1);
     let list = place.wf(&["memory", "list", "--json"]).exits(0).out;
     assert!(!list.contains("cc:old"), "{list}");
+    // Nor does it ask, once there is something to be known.
+    place.file("other.md", PLAN);
+    place.wf(&["run", "other.md"]).exits(0);
+    place.wf(&["run", "plan.md"]).exits(1);
+    let record = shown(&place);
+    assert!(record["memory"].is_null(), "{record}");
 }
 
 #[test]

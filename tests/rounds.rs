@@ -1,6 +1,7 @@
 //! Rounds of replanning through the real program: what failed is done in another declared way, and
 //! what holds stays.
 
+mod anew;
 mod approved;
 mod ends;
 

@@ -271,6 +271,9 @@ impl Dispatcher {
                 self.run.note_plan(self.machine.plan());
                 memory::remember(&self.run, event);
             }
+            if let Fact::RoundClosed(round) = &event.fact {
+                self.run.forget_keys(&round.reopened);
+            }
             self.run
                 .session
                 .observe(|observer| observer.event(&self.run.this, event));

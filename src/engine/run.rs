@@ -189,6 +189,13 @@ impl Ongoing {
         keys.insert(place.clone(), (key, files));
     }
 
+    /// Forgets the keys of steps that begin anew: they are done in another way, or with other
+    /// inputs, and what comes of that is not what was looked for.
+    pub(super) fn forget_keys(&self, steps: &[Name]) {
+        let mut keys = self.keys.lock().unwrap_or_else(PoisonError::into_inner);
+        keys.retain(|place, _| !steps.contains(&place.step));
+    }
+
     /// The cache key that was looked for at a place, and the globs of what it writes.
     pub(super) fn known_key(&self, place: &Place) -> Option<(Digest, Vec<String>)> {
         let keys = self.keys.lock().unwrap_or_else(PoisonError::into_inner);

@@ -81,7 +81,9 @@ impl Machine {
 
     fn begins_otherwise(&self, step: u32, advice: &[Advised]) -> Option<Change> {
         let written = self.base.step(StepIx(step));
-        if !is_avoided(advice, written, 0) {
+        // What was taken over from an earlier run is not done in any way.
+        let over = self.state.slot(step).state.is_final();
+        if over || !is_avoided(advice, written, 0) {
             return None;
         }
         let others = (1_u32..).take(written.alternatives.len());

@@ -170,7 +170,7 @@ impl Machine {
                 return false;
             }
         }
-        let unmet = place.tries.as_deref().map(|tries| tries.failed.as_slice());
+        let unmet = place.own_tries().map(|tries| tries.failed.as_slice());
         let Some(unmet) = unmet.filter(|unmet| !unmet.is_empty()) else {
             // The work itself failed: none of its criteria was looked at.
             let name = || format!("{}: the work", step.id);

@@ -138,7 +138,7 @@ impl Machine {
                 });
             }
             Err(why) => {
-                let (round, why) = (number, super::finish::cut(why));
+                let (round, why) = (number, super::finish::cut(one_line(&why)));
                 self.emit(Fact::PlannerRefused { round, why });
             }
         }
@@ -234,6 +234,13 @@ fn extended(base: &Arc<Plan>, ways: &BTreeMap<Name, Proposal>) -> Arc<Plan> {
     base.with_alternatives(more.collect())
 }
 
+/// What a planner says, on one line and without what a terminal obeys: it is shown beside what is
+/// proved, and must not look like that.
+fn one_line(text: &str) -> String {
+    let plain = text.replace(char::is_control, " ");
+    plain.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
 /// Reads what a planner printed.
 fn read(text: &str) -> Result<Proposed, String> {
     if text.len() > ANSWER_LIMIT {
@@ -252,7 +259,7 @@ fn read(text: &str) -> Result<Proposed, String> {
     }
     let reason = match members.get("reason") {
         None => String::new(),
-        Some(Value::String(reason)) => reason.chars().take(REASON_LIMIT).collect(),
+        Some(Value::String(reason)) => one_line(reason).chars().take(REASON_LIMIT).collect(),
         Some(_) => return Err("its reason is no text".into()),
     };
     let steps = members.get("steps").and_then(Value::as_object);

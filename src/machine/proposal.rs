@@ -79,7 +79,7 @@ impl Proposal {
         self.is_sound()?;
         let mut step = written.clone();
         step.alternatives = Vec::new();
-        if let Some(work) = self.work()? {
+        if let Some(work) = self.work(written)? {
             (step.work, step.tool) = (work, None);
         }
         step.tool = self.tool.clone().or(step.tool);
@@ -123,7 +123,8 @@ impl Proposal {
     /// Whether its words are words, and its place is one of the workspace.
     fn is_sound(&self) -> Result<(), String> {
         for word in [&self.tool, &self.target].into_iter().flatten() {
-            if word.trim().is_empty() || word.contains("{{") {
+            let shows = !word.chars().any(char::is_control);
+            if word.trim().is_empty() || word.contains("{{") || !shows {
                 return Err("`tool` and `target` are words, without a template".into());
             }
         }
@@ -145,7 +146,7 @@ impl Proposal {
     }
 
     /// What it executes, if it says so. Values reach it through its variables alone.
-    fn work(&self) -> Result<Option<Work>, String> {
+    fn work(&self, written: &Step) -> Result<Option<Work>, String> {
         let work = match (&self.run, &self.exec) {
             (None, None) => return Ok(None),
             (Some(_), Some(_)) => return Err("it says both `run` and `exec`".into()),
@@ -153,7 +154,7 @@ impl Proposal {
                 return Err("`run` takes no template: hand values over in `env`".into());
             }
             (Some(text), None) => Work::Run(Script {
-                shell: vec!["sh".into(), "-c".into()],
+                shell: shell_of(written),
                 text: text.clone(),
             }),
             (None, Some(words)) => {
@@ -264,6 +265,14 @@ pub(super) fn sketch(step: &Step) -> Value {
         put("timeout", json!(format_duration(timeout)));
     }
     way
+}
+
+/// The shell that reads a script for a step: its own, or the one that steps have.
+fn shell_of(written: &Step) -> Vec<String> {
+    match &written.work {
+        Work::Run(script) => script.shell.clone(),
+        _ => ["sh", "-eu", "-c"].map(str::to_owned).to_vec(),
+    }
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::state::{ItemSlot, Offer, Spot, State, StepSlot};
+use super::tries::Tries;
 use super::{Fact, Phase, Standing, StepState};
 use crate::model::{Plan, StepIx};
 use crate::name::Name;
@@ -17,8 +18,10 @@ impl State {
         let again: BTreeSet<u32> = steps.collect();
         for step in &again {
             let needs = &plan.step(StepIx(*step)).depends_on;
-            // Items are worked on anew only if what they hang on is.
-            let same = needs.iter().all(|ix| !again.contains(&ix.0));
+            // Items that ended well stay where others of them failed. Where all did, the step is
+            // done otherwise, or what it needs is.
+            let well = self.slot(*step).state == StepState::Succeeded;
+            let same = !well && needs.iter().all(|ix| !again.contains(&ix.0));
             self.uncount(*step);
             self.keep_items(*step, same);
             let waiting = needs.iter().filter(|ix| again.contains(&ix.0)).count();
@@ -151,6 +154,12 @@ impl ItemSlot {
             tries: self.tries.clone(),
             ..Self::default()
         }
+    }
+
+    /// What attempts of this round came to: what is kept of an earlier one is for a correction.
+    pub(super) fn own_tries(&self) -> Option<&Tries> {
+        let tries = self.tries.as_deref();
+        tries.filter(|tries| self.base == 0 || tries.attempt > self.base)
     }
 
     /// How many attempts were begun in this round.

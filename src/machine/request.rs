@@ -168,7 +168,7 @@ impl Machine {
     }
 
     fn missing(&self, spot: Spot, place: &ItemSlot) -> Vec<Missing> {
-        let Some(tries) = &place.tries else {
+        let Some(tries) = place.own_tries() else {
             return Vec::new();
         };
         let blank = Missing {

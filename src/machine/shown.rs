@@ -33,7 +33,10 @@ impl Machine {
     /// What a round showed: the ways of the steps that failed; and, where the run is accepted,
     /// those that hold and are not as they are written.
     pub(super) fn showed(&self, measured: &Measured, directive: Directive) -> Vec<Way> {
-        let failing = measured.failing.iter().map(|(step, logical)| {
+        // What never began shows nothing of its way.
+        let begun = |step: u32| self.begun_anew(step);
+        let failing = measured.failing.iter().filter(|(step, _)| begun(*step));
+        let failing = failing.map(|(step, logical)| {
             let blame = if *logical {
                 Blame::Logical
             } else {
@@ -45,11 +48,19 @@ impl Machine {
         let others = self.state.control.ways.iter();
         let others = others.filter(|(step, way)| {
             let held = self.state.slot(**step).state == StepState::Succeeded;
-            accepted && **way > 0 && held
+            accepted && **way > 0 && held && begun(**step)
         });
         failing
             .chain(others.map(|(step, _)| self.way_of(*step, None)))
             .collect()
+    }
+
+    /// Whether an attempt of a step was begun in this round, or ever, if it was left as it is.
+    fn begun_anew(&self, step: u32) -> bool {
+        let slot = self.state.slot(step);
+        let many = slot.many.as_ref().map_or(&[][..], |many| &many.slots);
+        let mut places = std::iter::once(&slot.once).chain(many);
+        places.any(|place| place.made() > 0)
     }
 
     fn way_of(&self, step: u32, failed: Option<Blame>) -> Way {

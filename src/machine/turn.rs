@@ -115,8 +115,8 @@ impl Machine {
             } => {
                 if !self.has_begun() {
                     self.begin(approved, fixed);
-                    self.advised(advice);
                     self.take_over(kept, left);
+                    self.advised(advice);
                     self.gate_start();
                 }
             }

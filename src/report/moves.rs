@@ -6,6 +6,9 @@ use super::paint::{DIM, paint};
 use crate::ggs::Rule;
 use crate::machine::{Blame, NO_WAY, Round};
 
+/// What stands for the run until it is told: nothing that a plan can say.
+const CALLED: &str = "\u{0}";
+
 /// What can be done next, after the round that a run ended with; nothing where it was accepted.
 /// That verified results stay is known of every retry.
 pub fn moves(round: &Round) -> Vec<String> {
@@ -40,9 +43,9 @@ pub fn moves(round: &Round) -> Vec<String> {
             Some(Blame::Environmental) => "what was in its way",
             _ => "what it did",
         };
-        moves.push(format!("see {why}: `wf logs RUN {step}`"));
+        moves.push(format!("see {why}: `wf logs {CALLED} {step}`"));
     }
-    moves.push("`wf retry RUN` keeps what is verified".into());
+    moves.push(format!("`wf retry {CALLED}` keeps what is verified"));
     moves
 }
 
@@ -69,7 +72,7 @@ pub fn told(moves: &[String], run: &str) -> String {
     let mut text = String::new();
     for (at, one) in moves.iter().enumerate() {
         let head = if at == 0 { "what next:" } else { "          " };
-        let one = one.replace("RUN", run);
+        let one = one.replace(CALLED, run);
         let _ = writeln!(text, "{} {one}", paint(DIM, head));
     }
     text

@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use super::consent::visible;
 use super::paint::{BAD, DIM, GOOD, NAME, WARN, paint};
 use crate::ggs::Directive;
 use crate::machine::{Advised, Change, Fact, Round};
@@ -119,9 +120,9 @@ pub fn planner(fact: &Fact) -> String {
                 .map(|(step, way)| format!("{step}: `{}`", way.id))
                 .collect();
             let because = if reason.is_empty() { "" } else { " · " };
-            format!("gave {}{because}{reason}", ways.join(", "))
+            format!("gave {}{because}{}", ways.join(", "), visible(reason))
         }
-        Fact::PlannerRefused { why, .. } => format!("refused: {why}"),
+        Fact::PlannerRefused { why, .. } => format!("refused: {}", visible(why)),
         _ => String::new(),
     }
 }

@@ -91,7 +91,7 @@ pub(super) fn event(
         Fact::RetryScheduled { attempt, why, .. } => change.step_waits(&attempt.place, why),
         Fact::StepEnded { .. } => change.step_ended(&event.fact),
         Fact::RunEnded { .. } => change.run_ended(&event.fact),
-        Fact::RoundClosed(round) => change.reopened(&round.reopened),
+        Fact::RoundClosed(round) if round.goes_on() => change.reopened(&round.reopened),
         Fact::EvidenceStale(stale) => change.stale(stale),
         Fact::ApprovalAsked(ask) => change.asked(ask),
         Fact::ApprovalAnswered { .. } => change.asks(-1),
@@ -113,6 +113,7 @@ pub(super) fn event(
         | Fact::RunTimedOut
         | Fact::ChecksPassed { .. }
         | Fact::MemoryAdvised { .. }
+        | Fact::RoundClosed(_)
         | Fact::BudgetSet(_)
         | Fact::BudgetNoticed { .. }
         | Fact::BudgetExtended { .. }
@@ -341,8 +342,10 @@ impl<'a> Change<'a> {
         )
     }
 
-    /// Steps begin anew, in another round.
+    /// Steps begin anew, in another round, and so does what is asked of the whole.
     fn reopened(&self, steps: &[Name]) -> rusqlite::Result<()> {
+        let own = "DELETE FROM checks WHERE run = ?1 AND step IS NULL";
+        self.execute(own, [self.run])?;
         for step in steps {
             self.execute(
                 "UPDATE steps SET state = 'pending', standing = 'unchecked', ended = NULL,

@@ -21,7 +21,9 @@ impl Ledger {
     /// what their step depends on does.
     fn reopen(&mut self, steps: &[Name], at: Moment) {
         for step in steps {
-            let same = self.needs[step].iter().all(|need| !steps.contains(need));
+            let end = self.end(&Place::of(step)).map(|end| end.state);
+            let same = end != Some(StepState::Succeeded)
+                && self.needs[step].iter().all(|need| !steps.contains(need));
             let keys = self.keys.remove(step).unwrap_or_default();
             self.items.remove(step);
             for (place, book) in &mut self.places {

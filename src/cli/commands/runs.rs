@@ -57,7 +57,12 @@ pub fn run(ui: &Ui, args: &RunsArgs) -> Result<Exit, Failure> {
     if args.json {
         ui.print(&json(&rows))?;
     } else if rows.is_empty() {
-        ui.note("no runs yet · begin with: wf run PLAN\n");
+        let chosen = args.plan.is_some() || args.state_is.is_some();
+        ui.note(if chosen {
+            "no such runs\n"
+        } else {
+            "no runs yet · begin with: wf run PLAN\n"
+        });
     } else {
         ui.print(&runs(&rows, ui.env.now()))?;
     }

@@ -53,7 +53,7 @@ pub fn run(ui: &Ui, args: &ShowArgs) -> Result<Exit, Failure> {
 /// What the controller made of a run.
 fn told(ui: &Ui, record: &Record) -> Result<Exit, Failure> {
     if record.held.rounds.is_empty() {
-        ui.note("the run has no rounds: its plan has no `replan`\n");
+        ui.note("no round of the run has ended; only plans with `replan` have rounds\n");
     } else {
         ui.print(&rounds(&record.held.rounds, true))?;
     }

@@ -31,7 +31,7 @@ fn a_way_is_the_step_with_what_the_planner_says() {
         "env": { "FROM": "x{{ steps.a.outputs.url }}" },
     }));
     let wanted = json!({
-        "shell": ["sh", "-c"], "run": "cp $FROM out", "tool": "disk:cp", "target": "mirror",
+        "shell": ["sh", "-eu", "-c"], "run": "cp $FROM out", "tool": "disk:cp", "target": "mirror",
         "env": { "TOKEN": "{{ secrets.TOKEN }}", "FROM": "x{{ steps.a.outputs.url }}" },
         "cwd": "in", "timeout": "5s",
     });

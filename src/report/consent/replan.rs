@@ -62,7 +62,8 @@ pub(super) fn planner(planner: Option<&Planner>, on_stuck: OnStuck, sheet: &mut 
         let program = words(exec.iter().map(String::as_str));
         let asked = format!("{program} adds ways to steps that nobody has read");
         sheet.each(Kind::Reach, Sense::Grant, "planner", &[asked]);
-        super::plan::bound(sheet, "planner.timeout", Some(*timeout));
+        let time = crate::time::format_duration(*timeout);
+        sheet.put(Kind::Effort, Sense::Plain, "planner.timeout", time);
     }
     let consults = on_stuck == OnStuck::ConsultPlanner;
     let level = Sense::AtMost(f64::from(u8::from(consults)));

@@ -78,7 +78,7 @@ impl Board {
                 self.moves = crate::report::moves::moves(round);
                 noted(&event.fact)
             }
-            Fact::RunEnded { .. } => self.run_ended(run, event).filter(|_| top),
+            Fact::RunEnded { .. } => self.run_ended(run, event),
             Fact::CriterionJudged { attempt, verdict } => {
                 self.judged(run, attempt.as_ref(), verdict)
             }
@@ -272,6 +272,10 @@ impl Board {
 
     fn run_ended(&mut self, run: &RunRef, event: &Event) -> Option<News> {
         self.runs.remove(&run.id);
+        // The end of a nested run is told as that of its step, and takes nothing with it.
+        if !run.path.is_empty() {
+            return None;
+        }
         let Fact::RunEnded {
             outcome,
             why,

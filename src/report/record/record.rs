@@ -82,14 +82,7 @@ impl Record {
 
     /// The rulings on the plan's own criteria.
     pub fn own_rulings(&self) -> impl Iterator<Item = &CheckRow> {
-        let own = || self.checks.iter().filter(|check| check.step.is_none());
-        // Each round asks them again.
-        let is_last = move |check: &&CheckRow| {
-            let mut same = own().filter(|other| other.verdict.name == check.verdict.name);
-            same.next_back()
-                .is_some_and(|last| std::ptr::eq(last, *check))
-        };
-        own().filter(is_last)
+        self.checks.iter().filter(|check| check.step.is_none())
     }
 
     /// The runs nested in attempts of a place.

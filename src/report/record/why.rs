@@ -213,7 +213,9 @@ fn attempts(of: &Why<'_>, row: &StepRow, step: Option<&Step>) -> Vec<String> {
         let class = attempt.class.or(if last {
             row.class
         } else {
-            Some(Class::Logical)
+            // Some attempts were not the last because their step began anew, though they held.
+            let failed = next == Some(round) || !refuted(of, row, attempt.attempt).is_empty();
+            failed.then_some(Class::Logical)
         });
         if let Some(looped) = of.record.looped_after(row, attempt.attempt) {
             reasons.push(looped);

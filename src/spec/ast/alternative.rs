@@ -103,6 +103,10 @@ pub(super) fn some_word(word: Option<&Spanned<String>>, decoder: &mut Decoder<'_
         let message = "`tool` and `target` take no template: they are compared as they stand";
         let mistake = Diagnostic::new(Code::ValueWrong, word.span, message);
         decoder.note(mistake.help("write the word itself"));
+    } else if word.value.chars().any(char::is_control) {
+        let message = "`tool` and `target` are words on one line, without control characters";
+        let mistake = Diagnostic::new(Code::ValueWrong, word.span, message);
+        decoder.note(mistake.help("write what can be read"));
     }
 }
 

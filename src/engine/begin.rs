@@ -27,6 +27,7 @@ pub fn run(session: &Arc<Session>, request: Request) -> Result<Finished, EngineE
         past,
         approved,
         config,
+        claim,
     } = request;
     let new = NewRun {
         plan: plan.id().clone(),
@@ -37,6 +38,7 @@ pub fn run(session: &Arc<Session>, request: Request) -> Result<Finished, EngineE
         sources,
         created: session.clock.now(),
         config,
+        claim,
     };
     concluded(session, async {
         let keeper = session.hands.keeper().unwrap_or_default();

@@ -139,6 +139,7 @@ fn prepare(
         sources: Vec::new(),
         created: session.clock.now(),
         config: serde_json::Value::Null,
+        claim: None,
     });
     let tenure = outer.tenure.clone();
     let plan = Arc::clone(&uses.plan);

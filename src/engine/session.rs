@@ -97,6 +97,8 @@ pub struct Request {
     pub approved: Option<Approved>,
     /// The configuration it runs under, for the record and for a resume.
     pub config: serde_json::Value,
+    /// What of a goal it is begun for, if it is.
+    pub claim: Option<Claim>,
 }
 
 /// How a run ended.

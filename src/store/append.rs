@@ -4,7 +4,7 @@ use serde::Serialize;
 use super::batch::Recorded;
 use super::log::{FORM, Position, Tail};
 use super::writer::Writing;
-use super::{Appended, Batch, LogPlace, NewRun, StoreError, answers, owners, project};
+use super::{Appended, Batch, LogPlace, NewRun, StoreError, answers, cycles, owners, project};
 use crate::digest::Digest;
 use crate::machine::Fact;
 use crate::name::RunId;
@@ -72,6 +72,9 @@ fn record(
     run: &RunId,
     new: NewRun,
 ) -> Result<Position, StoreError> {
+    if let Some(claim) = &new.claim {
+        cycles::claim(writing, run, claim, new.created)?;
+    }
     let mut sources = Vec::with_capacity(new.sources.len());
     for (path, text) in new.sources {
         let digest = Digest::of(text.as_bytes());

@@ -1,7 +1,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::Token;
+use super::{Claim, Token};
 use crate::digest::Digest;
 use crate::machine::Event;
 use crate::model::Object;
@@ -43,6 +43,8 @@ pub struct NewRun {
     pub created: Moment,
     /// The configuration that it runs under, as the engine writes it.
     pub config: Value,
+    /// What of a goal it is begun for, if it is.
+    pub claim: Option<Claim>,
 }
 
 /// What became of a batch.

@@ -4,6 +4,7 @@ use rusqlite::ErrorCode;
 
 use super::{BrokenChain, Lease};
 use crate::name::RunId;
+use crate::time::Moment;
 
 /// Why the state cannot be read or written. [`StoreError::remedy`] says what to do.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -134,6 +135,23 @@ pub enum StoreError {
         /// How many it allows.
         executions: u32,
     },
+    /// A run was to begin for a slot that is not due: it has begun, or was left out.
+    #[error("the slot {} of the goal `{goal}` is not due", slot.to_second())]
+    NotDue {
+        /// The goal.
+        goal: String,
+        /// The slot.
+        slot: Moment,
+    },
+    /// A cycle was to go on that has a repair already, or has ended.
+    #[error("the cycle {} goes on elsewhere, or has ended", .0.short())]
+    NotOpen(RunId),
+    /// Another daemon decides about slots now.
+    #[error("another daemon took over: process {by}")]
+    Superseded {
+        /// Its process.
+        by: u32,
+    },
     /// A stored file does not have the content that its name says.
     #[error("the stored file {} was altered", .0.display())]
     Altered(PathBuf),
@@ -191,6 +209,9 @@ impl StoreError {
             }
             Self::Conflict { .. } => "a decision stands; cancel the run to stop it all the same",
             Self::UsedUp { .. } => "approve it again: wf approve PLAN",
+            Self::NotDue { .. } => "`wf goal history` says what became of it",
+            Self::NotOpen(_) => "nothing is lost; `wf goal history` says how it went",
+            Self::Superseded { .. } => "one daemon is enough; this one does nothing more",
             Self::Altered(_) => "remove the file; the step that made it must run again",
             Self::Gap(_) => "go on with `wf resume`: nothing that was acknowledged is lost",
             Self::UnknownRun(_) | Self::KnownRun(_) | Self::Closed | Self::Sqlite { .. } => {

@@ -45,6 +45,7 @@ pub(super) fn new_run(plan: &str) -> NewRun {
         sources: vec![(format!("{plan}.md"), "# A plan".into())],
         created: NOW,
         config: json!({"max_parallel": 2}),
+        claim: None,
     }
 }
 

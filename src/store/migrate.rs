@@ -14,6 +14,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("../../migrations/0004_approvals.sql"),
     include_str!("../../migrations/0005_rounds.sql"),
     include_str!("../../migrations/0006_memory.sql"),
+    include_str!("../../migrations/0007_goals.sql"),
 ];
 
 /// Marks our databases, in the file's header: "wfst".

@@ -246,6 +246,15 @@ impl Store {
         self.sql(|writing| rebuild::rebuild(writing.connection))
     }
 
+    /// Queues work.
+    pub(super) fn job<T, W>(&self, work: W) -> Ticket<T>
+    where
+        T: Send + 'static,
+        W: FnOnce(&Writing<'_>) -> Result<T, StoreError> + Send + 'static,
+    {
+        self.queue.send(work)
+    }
+
     /// Queues work that fails only where SQLite does.
     pub(super) fn sql<T, W>(&self, work: W) -> Ticket<T>
     where

@@ -36,6 +36,15 @@ impl Moment {
         Duration::from_millis(u64::try_from(millis).unwrap_or(0))
     }
 
+    /// The same in words, without what is less than a second.
+    pub fn to_second(self) -> String {
+        format!("{:.0}", self.stamp())
+    }
+
+    fn stamp(self) -> jiff::Timestamp {
+        jiff::Timestamp::from_millisecond(self.0).unwrap_or(jiff::Timestamp::UNIX_EPOCH)
+    }
+
     /// Reads RFC 3339.
     pub fn parse(text: &str) -> Result<Self, BadMoment> {
         let stamp: jiff::Timestamp = text.parse().map_err(|_| BadMoment)?;
@@ -45,9 +54,7 @@ impl Moment {
 
 impl fmt::Display for Moment {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let stamp =
-            jiff::Timestamp::from_millisecond(self.0).unwrap_or(jiff::Timestamp::UNIX_EPOCH);
-        write!(f, "{stamp:.3}")
+        write!(f, "{:.3}", self.stamp())
     }
 }
 

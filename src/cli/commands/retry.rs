@@ -109,6 +109,7 @@ fn begin(
         past: Some(past),
         approved: Some(entered.approved),
         config,
+        claim: None,
     };
     let finished = engine::run(&session, request);
     let exit = finish(ui, ready, &session, finished, &args.telling)?;

@@ -80,6 +80,7 @@ fn begin(ui: &Ui, args: &RunArgs) -> Result<Exit, Failure> {
         past: None,
         approved: Some(entered.approved),
         config: ready.begun.record(serde_json::Value::Null),
+        claim: None,
     };
     let finished = engine::run(&session, request);
     let exit = finish(ui, &ready, &session, finished, &args.telling)?;

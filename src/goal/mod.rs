@@ -1,0 +1,33 @@
+//! What becomes of the slots of a goal: a decision from the clock and the ledger, and nothing else.
+//!
+//! A *slot* is an instant at which a goal is due. [`decide`] looks at all slots that the ledger
+//! does not account for yet and says of each what becomes of it, by the rules of the goal:
+//! *due* (a cycle is to begin), *queued* (it waits for another), *skipped* or *missed*. The store
+//! writes all of that in one transaction, together with how far has been looked. A cycle begins
+//! when its run is recorded, in the transaction that turns its slot from due to *started*.
+//!
+//! [`turn`] does that for one goal with a [`Ledger`]: the daemon's is the store, and that of
+//! [`simulate`], which lets a daemon live through a year without waiting for it, is in memory.
+//! [`concluded`] says how a cycle ended, and [`news`] what that is to tell.
+//!
+//! **Invariant:** slots come from the clock and the ledger, never from the last run: of a slot
+//! that is accounted for nothing more is decided, whatever becomes of the clock.
+//! **Invariant:** nothing here reads a clock, a disk or a network.
+
+mod conclude;
+mod decide;
+mod known;
+mod memory;
+mod row;
+mod sim;
+#[cfg(test)]
+mod tests;
+mod turn;
+
+pub use conclude::{Health, Looked, Next, Part, Repaired, Verdict, concluded, news};
+pub use decide::{Decision, decide, paused_until, rescheduled};
+pub use known::{Known, Live, Open};
+pub use memory::MemoryLedger;
+pub use row::{Cause, Row, SlotState};
+pub use sim::{Scenario, Simulated, simulate};
+pub use turn::{Ledger, Turn, turn};

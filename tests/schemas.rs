@@ -14,6 +14,7 @@ fn schemas_are_up_to_date_and_are_schemas() {
     for (name, schema) in [
         ("plan", spec::plan_schema()),
         ("dag", spec::dag_schema()),
+        ("goal", spec::goal_schema()),
         ("gate", spec::gate_schema()),
         (
             "config",

@@ -13,6 +13,7 @@
 
 mod escalations;
 mod gate_file;
+mod goal_file;
 mod notes;
 mod people;
 mod reads;

@@ -1,6 +1,6 @@
 use std::collections::BTreeSet;
 
-use super::{Notes, Scene, gate_file, rules, taint};
+use super::{Notes, Scene, gate_file, goal_file, rules, taint};
 use crate::diag::Diagnostic;
 use crate::spec::Loaded;
 
@@ -30,6 +30,9 @@ fn one(loaded: &Loaded, file: usize) -> Vec<Diagnostic> {
     }
     if let Some(gate) = loaded.gates.get(&file) {
         gate_file::check(loaded, file, gate, &mut notes);
+    }
+    if let Some(goal) = loaded.goals.get(&file) {
+        goal_file::check(loaded, file, goal, &mut notes);
     }
     // What several ways of a step share is wrong once.
     let mut told = BTreeSet::new();

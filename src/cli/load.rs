@@ -70,6 +70,10 @@ pub fn ready(
         let failure = Failure::new(Exit::Usage, format!("{path} is a gate, not a plan"));
         return Err(failure.hint(format!("`wf gate test {path}` asks it")));
     }
+    if loaded.goal().is_some() {
+        let failure = Failure::new(Exit::Usage, format!("{path} is a goal, not a plan"));
+        return Err(failure.hint(format!("`wf goal run {path}` runs a cycle of it")));
+    }
     limit(&mut loaded, begun.jobs);
     let text = |source: &Source| (source.path().to_owned(), source.text().to_owned());
     let mut sources: Vec<(String, String)> = loaded.sources.iter().map(text).collect();

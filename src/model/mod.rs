@@ -12,6 +12,7 @@ mod budget;
 mod check;
 mod escalation;
 mod gate;
+mod goal;
 mod json_expect;
 mod json_path;
 mod money;
@@ -34,6 +35,10 @@ pub use check::{Check, Expect, JsonExpect, Mode, Probe};
 pub use escalation::{Escalation, EscalationAction};
 pub use gate::{
     DETECTORS, Gate, GateScript, Guardrail, Lane, Llm, OnFind, Predicate, Provider, Range, Trigger,
+};
+pub use goal::{
+    Given, Goal, GoalApproval, GoalNews, Missed, MissedRun, Notify, NotifyBy, OnUnmet, Overlap,
+    WebhookUrl,
 };
 pub use json_expect::{JsonMiss, bounds, is_within};
 pub use json_path::{BadJsonPath, JsonPath};

@@ -239,6 +239,26 @@ impl Plan {
         })
     }
 
+    /// This plan without its steps: its own criteria alone, as they stand. What only steps can
+    /// use goes with them: outputs, other ways, and who is asked for those.
+    #[must_use]
+    pub fn checks_only(&self) -> Arc<Self> {
+        let parts = Parts {
+            steps: Vec::new(),
+            main: 0,
+            outputs: Vec::new(),
+            replan: None,
+            planner: None,
+            on_stuck: OnStuck::default(),
+            ..self.parts.clone()
+        };
+        Arc::new(Self {
+            parts,
+            index: HashMap::new(),
+            dependents: Vec::new(),
+        })
+    }
+
     /// The steps in an order in which every step follows those it depends on, else as written.
     /// Main steps come before `finally` steps.
     pub fn order(&self) -> Vec<StepIx> {

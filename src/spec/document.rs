@@ -1,4 +1,4 @@
-use super::ast::{Dag, Gate, Plan};
+use super::ast::{Dag, Gate, Goal, Plan};
 use super::decode::{Decode, Decoder, Mistakes};
 use super::yaml::{Node, Yaml};
 use super::{body, front_matter, markdown, yaml};
@@ -6,16 +6,18 @@ use crate::diag::{Code, Diagnostic, nearest};
 use crate::source::{Source, Span};
 
 /// The kinds of spec files that this version cannot use yet.
-const LATER: [&str; 2] = ["goal", "skill"];
+const LATER: [&str; 1] = ["skill"];
 
 /// The kinds of spec files that there are.
-const KINDS: [&str; 3] = ["plan", "dag", "gate"];
+const KINDS: [&str; 4] = ["plan", "dag", "goal", "gate"];
 
 /// What a spec file declares.
 #[derive(Debug)]
 pub(super) enum Spec {
     /// A plan, or a dag as a plan.
     Plan(Box<Plan>),
+    /// A goal, and its plan.
+    Goal(Box<Goal>, Box<Plan>),
     /// A gate.
     Gate(Box<Gate>),
 }
@@ -32,7 +34,7 @@ pub(super) fn read(source: &Source) -> (Option<Spec>, Vec<Diagnostic>) {
     let mut decoder = Decoder::new(text, mistakes);
     let mut spec = tree.and_then(|tree| declare(&tree, source.path(), &mut decoder));
     match &mut spec {
-        Some(Spec::Plan(plan)) => {
+        Some(Spec::Plan(plan) | Spec::Goal(_, plan)) => {
             body::attach(plan, markdown::sections(text, parts.body), &mut decoder);
         }
         Some(Spec::Gate(gate)) => gate.attach(decoder.written(parts.body), &mut decoder),
@@ -55,6 +57,11 @@ fn declare(tree: &Node<'_>, path: &str, decoder: &mut Decoder<'_>) -> Option<Spe
     match &kind.value.value {
         Yaml::Text(kind) if kind == "plan" => Plan::decode(tree, decoder).map(plan),
         Yaml::Text(kind) if kind == "dag" => Dag::decode(tree, decoder).map(Plan::from).map(plan),
+        Yaml::Text(kind) if kind == "goal" => {
+            let goal = Goal::decode(tree, decoder)?;
+            let plan = Box::new(goal.plan());
+            Some(Spec::Goal(Box::new(goal), plan))
+        }
         Yaml::Text(kind) if kind == "gate" => {
             Gate::decode(tree, decoder).map(|gate| Spec::Gate(Box::new(gate)))
         }
@@ -64,7 +71,7 @@ fn declare(tree: &Node<'_>, path: &str, decoder: &mut Decoder<'_>) -> Option<Spe
             None
         }
         _ => {
-            decoder.wrong_type(&kind.value, "`plan`, `dag` or `gate`");
+            decoder.wrong_type(&kind.value, "`plan`, `dag`, `goal` or `gate`");
             None
         }
     }
@@ -77,7 +84,7 @@ fn no_kind(path: &str, at: Span) -> Diagnostic {
         return Diagnostic::new(Code::KindNotBuilt, at, message);
     }
     Diagnostic::new(Code::KeyMissing, at, "the file does not say its `kind`")
-        .help("write `kind: plan`, `kind: dag` or `kind: gate`")
+        .help("write `kind: plan`, `kind: dag`, `kind: goal` or `kind: gate`")
 }
 
 fn other_kind(word: &str, at: Span) -> Diagnostic {
@@ -88,6 +95,6 @@ fn other_kind(word: &str, at: Span) -> Diagnostic {
     let mistake = Diagnostic::new(Code::KindUnknown, at, format!("there is no kind `{word}`"));
     match nearest(word, KINDS.into_iter().chain(LATER)) {
         Some(near) => mistake.meant(Some(near)),
-        None => mistake.help("a file is a `plan`, a `dag` or a `gate`"),
+        None => mistake.help("a file is a `plan`, a `dag`, a `goal` or a `gate`"),
     }
 }

@@ -78,13 +78,17 @@ impl Loader<'_> {
         let mistakes = mistakes.into_iter().map(|mistake| (index, mistake));
         self.loaded.diagnostics.extend(mistakes);
         self.loaded.sources.push(source);
-        let (plan, gate) = match spec {
-            Some(Spec::Plan(plan)) => (Some(*plan), None),
-            Some(Spec::Gate(gate)) => (None, Some(*gate)),
-            None => (None, None),
-        };
-        self.loaded.plans.push(plan);
-        self.loaded.gates.extend(gate.map(|gate| (index, gate)));
+        let mut own = None;
+        match spec {
+            Some(Spec::Plan(plan)) => own = Some(*plan),
+            Some(Spec::Goal(goal, plan)) => {
+                self.loaded.goals.insert(index, *goal);
+                own = Some(*plan);
+            }
+            Some(Spec::Gate(gate)) => drop(self.loaded.gates.insert(index, *gate)),
+            None => {}
+        }
+        self.loaded.plans.push(own);
         self.loaded.index.insert(path.to_owned(), index);
         Ok(index)
     }
@@ -140,6 +144,11 @@ impl Loader<'_> {
         if self.loaded.gates.contains_key(&next) {
             return Err(refuse("it is a gate, not a plan"));
         }
+        if self.loaded.goals.contains_key(&next) {
+            let mistake = *refuse("it is a goal, not a plan");
+            let help = "a goal begins by its schedule; use the plan that repairs it";
+            return Err(Box::new(mistake.help(help)));
+        }
         self.follow(next);
         Ok(())
     }
@@ -181,7 +190,9 @@ impl Loader<'_> {
         match self.read(&path) {
             Ok(file) => {
                 if self.loaded.plans.get(file).is_some_and(Option::is_some) {
-                    return Err(refuse(&format!("{path} is a plan, not a gate")));
+                    let is_goal = self.loaded.goals.contains_key(&file);
+                    let noun = if is_goal { "goal" } else { "plan" };
+                    return Err(refuse(&format!("{path} is a {noun}, not a gate")));
                 }
                 self.follow(file);
                 Ok(file)

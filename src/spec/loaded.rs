@@ -1,6 +1,6 @@
 use std::collections::BTreeMap;
 
-use super::ast::{Gate, GateRef, Plan, Step};
+use super::ast::{Gate, GateRef, Goal, Plan, Step};
 use super::path;
 use crate::diag::{Diagnostic, Severity};
 use crate::name::GateId;
@@ -13,8 +13,11 @@ pub struct Loaded {
     /// workspace.
     pub sources: Vec<Source>,
     /// The plan that each file declares, by the index of its source; `None` if it is a gate, or
-    /// too little could be read.
+    /// too little could be read. That of a goal is its checks and its repair.
     pub plans: Vec<Option<Plan>>,
+    /// The goals among the files, by the index of their source: only the first file can be one
+    /// without mistakes.
+    pub goals: BTreeMap<usize, Goal>,
     /// The gates among the files, by the index of their source.
     pub gates: BTreeMap<usize, Gate>,
     /// The gates of the workspace, by the index of their source, in order.
@@ -28,6 +31,11 @@ impl Loaded {
     /// What the file that was asked for declares.
     pub fn root(&self) -> Option<&Plan> {
         self.plans.first()?.as_ref()
+    }
+
+    /// The goal that the file that was asked for is; `None` if it is something else.
+    pub fn goal(&self) -> Option<&Goal> {
+        self.goals.get(&0)
     }
 
     /// The index of the file that a step of the file `from` uses; `None` if the step uses none or

@@ -26,6 +26,6 @@ mod text_part;
 pub use files::{Disk, Files, MAX_FILE, Memory, Unreadable};
 pub use load::{MAX_FILES, MAX_USES, load, load_with, no_gate};
 pub use loaded::{GATES, Loaded, gate_path};
-pub use lower::{Defaults, NotLowered, lower, lower_gate};
-pub use schema::{dag_schema, gate_schema, plan_schema, schema_of};
+pub use lower::{Defaults, NotLowered, lower, lower_gate, lower_goal};
+pub use schema::{dag_schema, gate_schema, goal_schema, plan_schema, schema_of};
 pub use text_part::part;

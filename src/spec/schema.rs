@@ -2,7 +2,7 @@ use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, SchemaGenerator};
 use serde_json::Value;
 
-use super::ast::{Dag, Gate, Plan};
+use super::ast::{Dag, Gate, Goal, Plan};
 
 /// The JSON Schema of a plan's front matter.
 pub fn plan_schema() -> Value {
@@ -12,6 +12,11 @@ pub fn plan_schema() -> Value {
 /// The JSON Schema of a dag's front matter.
 pub fn dag_schema() -> Value {
     schema_of::<Dag>("A dag of wf", "dag")
+}
+
+/// The JSON Schema of a goal's front matter.
+pub fn goal_schema() -> Value {
+    schema_of::<Goal>("A goal of wf", "goal")
 }
 
 /// The JSON Schema of a gate's front matter.

@@ -3,9 +3,10 @@ use std::collections::BTreeSet;
 use super::{Notes, Scene};
 use crate::diag::{Code, Diagnostic};
 use crate::expr::{Ref, Template};
+use crate::spec::ast::Goal;
 
 /// What is declared is used: a parameter by an expression or as a variable in a script, a secret
-/// by an expression.
+/// by an expression or by what a goal tells. What every goal has need not be used.
 pub(super) fn check(scene: &Scene<'_>, notes: &mut Notes) {
     if scene.may_hide_uses() {
         return;
@@ -23,7 +24,14 @@ pub(super) fn check(scene: &Scene<'_>, notes: &mut Notes) {
     let variables = after("WF_PARAM_", &texts);
     // A template in a script is a mistake of its own, and shows what is used.
     let (misplaced, misplaced_secrets) = (after("params.", &texts), after("secrets.", &texts));
-    for (name, _) in scene.plan.params.iter() {
+    let goal = scene.loaded.goals.get(&scene.file);
+    let told: BTreeSet<&str> = goal
+        .into_iter()
+        .flat_map(Goal::told_with)
+        .map(|name| name.value.as_str())
+        .collect();
+    let declared = goal.map_or(&scene.plan.params, |goal| &goal.params);
+    for (name, _) in declared.iter() {
         let id = name.value.as_str();
         let in_script = variables.contains(&id.to_uppercase()) || misplaced.contains(id);
         if !params.contains(id) && !in_script {
@@ -38,7 +46,8 @@ pub(super) fn check(scene: &Scene<'_>, notes: &mut Notes) {
     }
     for (name, _) in scene.plan.secrets.iter() {
         let id = name.value.as_str();
-        if !secrets.contains(id) && !misplaced_secrets.contains(id) {
+        let is_read = secrets.contains(id) || told.contains(id);
+        if !is_read && !misplaced_secrets.contains(id) {
             let message = format!("secret `{}` is never used", name.value);
             let mistake = Diagnostic::new(Code::UnusedSecret, name.span, message);
             notes.note(mistake.help("read it in the `env` of a step, or remove it"));

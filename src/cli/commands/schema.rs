@@ -23,6 +23,8 @@ pub enum What {
     Plan,
     /// The front matter of a dag
     Dag,
+    /// The front matter of a goal
+    Goal,
     /// The front matter of a gate
     Gate,
     /// wf.yaml
@@ -50,6 +52,7 @@ pub fn text(what: What) -> String {
     let schema = match what {
         What::Plan => spec::plan_schema(),
         What::Dag => spec::dag_schema(),
+        What::Goal => spec::goal_schema(),
         What::Gate => spec::gate_schema(),
         What::Config => {
             spec::schema_of::<ConfigFile>("The configuration of a wf workspace", "config")

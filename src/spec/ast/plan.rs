@@ -71,7 +71,7 @@ record! {
 fn has_steps(plan: &mut Plan, fields: &Fields<'_, '_>, decoder: &mut Decoder<'_>) {
     sound::some_time(plan.timeout.as_ref(), decoder);
     sound::own_names(&plan.env, decoder);
-    planner::is_asked(plan, fields, decoder);
+    planner::is_asked(plan.on_stuck, fields, decoder);
     if let Some(budget) = &plan.budget {
         budget.leaves_steps_something(plan.finally.len(), decoder);
     }

@@ -53,7 +53,11 @@ impl schemars::JsonSchema for OnStuck {
 }
 
 /// Notes a planner, or what follows where no other way is left, in a plan that never asks for one.
-pub(super) fn is_asked(plan: &super::Plan, fields: &Fields<'_, '_>, decoder: &mut Decoder<'_>) {
+pub(super) fn is_asked(
+    on_stuck: Option<OnStuck>,
+    fields: &Fields<'_, '_>,
+    decoder: &mut Decoder<'_>,
+) {
     for key in ["planner", "on_stuck"] {
         if fields.has(key) && !fields.has("replan") {
             let message = format!("`{key}` means nothing without `replan`");
@@ -61,7 +65,7 @@ pub(super) fn is_asked(plan: &super::Plan, fields: &Fields<'_, '_>, decoder: &mu
             decoder.note(mistake.help("add `replan: {}`, or remove it"));
         }
     }
-    let consults = plan.on_stuck == Some(OnStuck::ConsultPlanner);
+    let consults = on_stuck == Some(OnStuck::ConsultPlanner);
     if consults && !fields.has("planner") {
         let message = "there is no planner to consult";
         let mistake = Diagnostic::new(Code::KeyMissing, fields.key("on_stuck"), message);

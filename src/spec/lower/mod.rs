@@ -6,6 +6,7 @@
 
 mod check;
 mod gate;
+mod goal;
 mod matrix;
 mod plan;
 mod replan;
@@ -14,4 +15,5 @@ mod step;
 mod tests;
 
 pub use gate::lower_gate;
+pub use goal::lower_goal;
 pub use plan::{Defaults, NotLowered, lower};

@@ -69,6 +69,7 @@ pub mod exec;
 pub mod expr;
 pub mod gate;
 pub mod ggs;
+pub mod goal;
 pub mod graph;
 pub mod machine;
 pub mod mask;

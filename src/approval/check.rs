@@ -116,6 +116,16 @@ pub fn verify(
     Ok((valid, consumption))
 }
 
+/// Whether an approval lets something be done that uses none of it up: the looks at a goal under
+/// the standing approval of its repairs.
+pub fn allows(
+    token: &Token,
+    subject: &Subject<'_>,
+    approvers: &Approvers,
+) -> Result<Valid, Refusal> {
+    holds(token, subject, approvers)
+}
+
 /// Everything but how often it was used. What the signatures do not cover is not looked at
 /// before they hold.
 fn holds(token: &Token, subject: &Subject<'_>, approvers: &Approvers) -> Result<Valid, Refusal> {

@@ -1,10 +1,13 @@
+use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::Ui;
+use crate::goal::Part;
 
 /// The keys in the configuration of a run under which this is recorded.
 const JOBS: &str = "max_parallel";
 const STRICT: &str = "strict";
+const PART: &str = "goal";
 
 /// What a run is begun with that no file says. It is recorded, so that a run that goes on
 /// elsewhere stays what it was.
@@ -15,13 +18,26 @@ pub struct Begun {
     /// Whether only what holds in full is accepted, where neither the plan nor the configuration
     /// says it.
     pub strict: bool,
+    /// Of a goal: which run of a cycle it is. A goal is not run otherwise.
+    pub part: Option<Part>,
 }
 
 impl Begun {
     /// With what one begins here and now.
     pub fn now(ui: &Ui, jobs: Option<u32>) -> Self {
         let strict = ui.env.in_ci();
-        Self { jobs, strict }
+        Self {
+            jobs,
+            strict,
+            part: None,
+        }
+    }
+
+    /// The same for a run of a cycle of a goal.
+    #[must_use]
+    pub fn of_goal(self, part: Part) -> Self {
+        let part = Some(part);
+        Self { part, ..self }
     }
 
     /// With what a run began, by the configuration that it was recorded with.
@@ -30,6 +46,7 @@ impl Begun {
         Self {
             jobs: jobs.and_then(|jobs| u32::try_from(jobs).ok()),
             strict: config.get(STRICT).and_then(Value::as_bool) == Some(true),
+            part: Part::deserialize(config.get(PART).unwrap_or(&Value::Null)).ok(),
         }
     }
 
@@ -42,6 +59,9 @@ impl Begun {
         };
         config.insert(JOBS.into(), json!(self.jobs));
         config.insert(STRICT.into(), json!(self.strict));
+        if let Some(part) = self.part {
+            config.insert(PART.into(), json!(part));
+        }
         Value::Object(config)
     }
 }
@@ -55,7 +75,8 @@ mod tests {
     fn what_is_recorded_is_read_again() {
         for jobs in [None, Some(1), Some(u32::MAX)] {
             for strict in [false, true] {
-                let begun = Begun { jobs, strict };
+                let part = strict.then_some(Part::Look);
+                let begun = Begun { jobs, strict, part };
                 assert_eq!(Begun::recorded(&begun.record(Value::Null)), begun);
                 let among = begun.record(json!({"retry": {"all": true}}));
                 assert_eq!(Begun::recorded(&among), begun);

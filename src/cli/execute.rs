@@ -56,8 +56,7 @@ pub fn followed(
     Folder::new(&ready.workspace.state).may_be_written()?;
     // Started first: it gets ready while the database is opened.
     let hands = keep::hands(ui, &ready.workspace.state)?;
-    let (state, clock) = (&ready.workspace.state, ui.env.clock());
-    let store = Store::open_with_lease(state, durability(ready), clock, ui.env.lease()?)?;
+    let store = store(ui, ready)?;
     let watch = watch(ui, ready)?;
     let session = Session::new(Ground {
         store,
@@ -74,6 +73,13 @@ pub fn followed(
         observer,
     });
     Ok(Watched { session, watch })
+}
+
+/// Opens the state of a workspace for writing.
+pub fn store(ui: &Ui, ready: &Ready) -> Result<Store, Failure> {
+    let (state, clock) = (&ready.workspace.state, ui.env.clock());
+    let lease = ui.env.lease()?;
+    Ok(Store::open_with_lease(state, durability(ready), clock, lease)?)
 }
 
 /// What confines checks and steps, as a configuration says it; `None`: nothing.

@@ -7,7 +7,8 @@ use super::{Begun, Exit, Failure, Ui, Workspace, normal, relative};
 use crate::approval::{Approvers, Policy};
 use crate::config::{self, ApproversFile, Config};
 use crate::diag::{Code, Diagnostic, Severity};
-use crate::model::Plan;
+use crate::goal::Part;
+use crate::model::{Goal, Plan};
 use crate::name::{GateId, RunId};
 use crate::report::follow::Volume;
 use crate::report::mistakes::{Checked, annotations, summary, text};
@@ -19,6 +20,8 @@ use crate::store::{Reader, StoreError};
 pub struct Ready {
     /// The plan.
     pub plan: Arc<Plan>,
+    /// The goal, if it is the plan of one.
+    pub goal: Option<OfGoal>,
     /// Its path, relative to the workspace.
     pub path: String,
     /// The texts it was made of: its own first, the configuration last.
@@ -31,8 +34,26 @@ pub struct Ready {
     pub workspace: Workspace,
 }
 
+/// What a plan is that belongs to a goal.
+#[derive(Clone)]
+pub struct OfGoal {
+    /// The goal.
+    pub goal: Arc<Goal>,
+    /// Its whole plan: what it is looked at with, and what repairs it.
+    pub whole: Arc<Plan>,
+}
+
 /// Loads a plan by its path. What is wrong with it has been said when this fails.
 pub fn plan(ui: &Ui, path: &Path, jobs: Option<u32>) -> Result<Ready, Failure> {
+    by_path(ui, path, Begun::now(ui, jobs))
+}
+
+/// Loads a plan, or a goal as the plan of its repair, to be looked at by people.
+pub fn spec(ui: &Ui, path: &Path) -> Result<Ready, Failure> {
+    by_path(ui, path, Begun::now(ui, None).of_goal(Part::Repair))
+}
+
+fn by_path(ui: &Ui, path: &Path, begun: Begun) -> Result<Ready, Failure> {
     let path = normal(&ui.env.cwd().join(path));
     let shown = relative(&path, ui.env.cwd());
     if !path.exists() {
@@ -47,7 +68,40 @@ pub fn plan(ui: &Ui, path: &Path, jobs: Option<u32>) -> Result<Ready, Failure> {
     let workspace = ui.workspace_of(dir);
     let name = workspace.name(&path);
     let files = Disk::new(&workspace.root);
-    ready(ui, &files, workspace, name, Begun::now(ui, jobs))
+    ready(ui, &files, workspace, name, begun)
+}
+
+/// The goal that a path names, and what a part of its cycle runs.
+pub fn goal(
+    ui: &Ui,
+    files: &dyn Files,
+    (workspace, path): (Workspace, &str),
+    part: Part,
+) -> Result<(Ready, Arc<Goal>), Failure> {
+    let begun = Begun::now(ui, None).of_goal(part);
+    let ready = ready(ui, files, workspace, path.to_owned(), begun)?;
+    match ready.goal.as_ref().map(|of| Arc::clone(&of.goal)) {
+        Some(goal) => Ok((ready, goal)),
+        None => {
+            let failure = Failure::new(Exit::Usage, format!("{path} is a plan, not a goal"));
+            Err(failure.hint(format!("`wf run {path}` runs it")))
+        }
+    }
+}
+
+/// The goal that the files of a workspace are at a path: `None` if they are something else, an
+/// error with how many mistakes there are if they are a broken one. Says nothing.
+pub fn quiet_goal(files: &dyn Files, path: &str) -> Option<Result<Arc<Goal>, usize>> {
+    let config = read_config(files, CONFIG).map(|(config, _)| config);
+    let loaded = checked(files, path, &config.unwrap_or_default().gates());
+    loaded.goal()?;
+    let errors = loaded.diagnostics.iter();
+    let errors = errors.filter(|(_, wrong)| wrong.severity() == Severity::Error);
+    let count = errors.count();
+    Some(match spec::lower_goal(&loaded) {
+        Ok(goal) if count == 0 => Ok(goal),
+        _ => Err(count.max(1)),
+    })
 }
 
 /// Loads a plan from given files of a workspace.
@@ -70,7 +124,7 @@ pub fn ready(
         let failure = Failure::new(Exit::Usage, format!("{path} is a gate, not a plan"));
         return Err(failure.hint(format!("`wf gate test {path}` asks it")));
     }
-    if loaded.goal().is_some() {
+    if loaded.goal().is_some() && begun.part.is_none() {
         let failure = Failure::new(Exit::Usage, format!("{path} is a goal, not a plan"));
         return Err(failure.hint(format!("`wf goal run {path}` runs a cycle of it")));
     }
@@ -79,7 +133,8 @@ pub fn ready(
     let mut sources: Vec<(String, String)> = loaded.sources.iter().map(text).collect();
     sources.extend(written.as_ref().map(text));
     Ok(Ready {
-        plan: lower(&loaded, &config)?,
+        goal: goal_of(&loaded, &config)?,
+        plan: lower(&loaded, &config, begun)?,
         path,
         sources,
         begun,
@@ -113,7 +168,7 @@ pub fn quietly(files: &Memory, path: &str, begun: Begun) -> Option<Arc<Plan>> {
     if loaded.has_errors() {
         return None;
     }
-    lower(&loaded, &config).ok()
+    lower(&loaded, &config, begun).ok()
 }
 
 fn texts(reader: &Reader, run: &RunId) -> Result<BTreeMap<String, Vec<u8>>, Failure> {
@@ -125,6 +180,16 @@ fn texts(reader: &Reader, run: &RunId) -> Result<BTreeMap<String, Vec<u8>>, Fail
 
 /// The plan that a run was recorded with, and what held in the workspace then.
 pub fn snapshot(ui: &Ui, reader: &Reader, run: &RunId) -> Result<Ready, Failure> {
+    snapshot_as(ui, reader, run, None)
+}
+
+/// The same, of a goal as the plan of a part of its cycle.
+pub fn snapshot_as(
+    ui: &Ui,
+    reader: &Reader,
+    run: &RunId,
+    part: Option<Part>,
+) -> Result<Ready, Failure> {
     // A nested run has its text from the run that it is part of.
     let path = reader.run(run)?.path;
     let mut top = run.clone();
@@ -137,6 +202,8 @@ pub fn snapshot(ui: &Ui, reader: &Reader, run: &RunId) -> Result<Ready, Failure>
         return Err(Failure::new(Exit::State, message));
     }
     let begun = Begun::recorded(&reader.config(&top)?);
+    let part = part.or(begun.part);
+    let begun = Begun { part, ..begun };
     ready(ui, &Memory(files), ui.workspace(), path, begun)
 }
 
@@ -309,12 +376,26 @@ fn limit(loaded: &mut Loaded, jobs: Option<u32>) {
     }
 }
 
-fn lower(loaded: &Loaded, config: &Config) -> Result<Arc<Plan>, Failure> {
-    spec::lower(loaded, &config.defaults).map_err(|error| {
-        let exit = match error {
-            NotLowered::Broken => Exit::Invalid,
-            NotLowered::Unsound(_) => Exit::Bug,
-        };
-        Failure::new(exit, error.to_string())
-    })
+fn lower(loaded: &Loaded, config: &Config, begun: Begun) -> Result<Arc<Plan>, Failure> {
+    let plan = spec::lower(loaded, &config.defaults).map_err(|error| not_lowered(&error))?;
+    let is_look = loaded.goal().is_some() && begun.part == Some(Part::Look);
+    Ok(if is_look { plan.checks_only() } else { plan })
+}
+
+/// The goal that files are, if they are one.
+fn goal_of(loaded: &Loaded, config: &Config) -> Result<Option<OfGoal>, Failure> {
+    if loaded.goal().is_none() {
+        return Ok(None);
+    }
+    let whole = spec::lower(loaded, &config.defaults).map_err(|error| not_lowered(&error))?;
+    let goal = spec::lower_goal(loaded).map_err(|error| not_lowered(&error))?;
+    Ok(Some(OfGoal { goal, whole }))
+}
+
+fn not_lowered(error: &NotLowered) -> Failure {
+    let exit = match error {
+        NotLowered::Broken => Exit::Invalid,
+        NotLowered::Unsound(_) => Exit::Bug,
+    };
+    Failure::new(exit, error.to_string())
 }

@@ -11,7 +11,7 @@ use crate::machine::{Approved, Criteria, OtherLogic, Outcome, Stale, Standing, T
 use crate::model::{Object, Plan};
 use crate::name::{Name, RunId};
 use crate::repeat::Past;
-use crate::store::{Store, StoreError};
+use crate::store::{Claim, Store, StoreError};
 use crate::time::Clock;
 
 use super::Observer;

@@ -35,7 +35,9 @@ pub(super) fn append(writing: &Writing<'_>, batch: Batch) -> Result<Appended, St
     }
     for event in &batch.events {
         place.n += 1;
-        if let Fact::RunApproved(approved) = &event.fact {
+        if let Fact::RunApproved(approved) = &event.fact
+            && approved.execution > 0
+        {
             answers::consume(writing, &batch.run, approved)?;
         }
         push(writing, &mut tail, place, event)?;

@@ -7,7 +7,7 @@ use super::entry::usage;
 use crate::approval::Bound;
 use crate::cli::params::{self, ParamArgs};
 use crate::cli::{Failure, Ui};
-use crate::model::{Object, Param, Parts, Schema};
+use crate::model::{Given, Object, Param, Parts, Schema};
 
 /// Which parameters are approved.
 #[derive(Args, Clone, Debug, Default)]
@@ -29,7 +29,11 @@ pub(super) struct Bounds {
 }
 
 /// Reads what is to be approved of the parameters of a plan.
-pub(super) fn bounds(ui: &Ui, parts: &Parts, args: &BoundArgs) -> Result<Bounds, Failure> {
+pub(super) fn bounds(
+    ui: &Ui,
+    (parts, is_goal): (&Parts, bool),
+    args: &BoundArgs,
+) -> Result<Bounds, Failure> {
     let mut open: BTreeMap<String, Bound> = BTreeMap::new();
     for name in &args.any {
         let param = declared(&parts.params, name)?;
@@ -51,6 +55,14 @@ pub(super) fn bounds(ui: &Ui, parts: &Parts, args: &BoundArgs) -> Result<Bounds,
             ))
         })?;
         open.insert(name.to_owned(), Bound::Within(schema));
+    }
+    if is_goal {
+        // What a cycle gives is known only then.
+        for given in Given::ALL {
+            let param = declared(&parts.params, given.as_str())?;
+            let any = Bound::Within(param.schema.text().clone());
+            open.insert(given.as_str().to_owned(), any);
+        }
     }
     let names: BTreeSet<&str> = open.keys().map(String::as_str).collect();
     let exact = parts.params.iter();

@@ -18,6 +18,7 @@ mod questions;
 mod refused;
 mod resumed;
 mod rules;
+mod standing;
 mod view;
 
 pub use agree::asked;
@@ -26,3 +27,4 @@ pub use entry::{ApprovalArgs, enter};
 use pins::{pins, token_path};
 pub use resumed::go_on;
 pub use rules::Rules;
+pub use standing::enter_goal;

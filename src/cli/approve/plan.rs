@@ -6,6 +6,7 @@ use clap::Args;
 use super::agree::agreed;
 use super::bounds::{BoundArgs, Bounds, bounds};
 use super::entry::{plan_ref, read, usage, used};
+use super::standing::spawned;
 use super::view::{changes, shown, signed};
 use super::{AnswerArgs, Rules, pins, token_path};
 use crate::approval::{Nonce, Refusal, Scope, Statement, Token, VERSION, Verdict};
@@ -24,9 +25,9 @@ pub struct PlanArgs {
     /// How long the approval holds; by default, as long as approvers.yaml allows, else 7d
     #[arg(long, value_name = "TIME", value_parser = period)]
     expires: Option<Duration>,
-    /// How many runs it allows
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
-    executions: u32,
+    /// How many runs it allows: 1 by default; of a goal how many repairs, 10 by default
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    executions: Option<u32>,
     /// Do not ask: you have looked at it
     #[arg(long)]
     yes: bool,
@@ -52,6 +53,24 @@ impl PlanArgs {
     }
 }
 
+impl PlanArgs {
+    fn executions(&self, ready: &Ready) -> u32 {
+        let usual = if ready.goal.is_some() { REPAIRS } else { 1 };
+        self.executions.unwrap_or(usual)
+    }
+}
+
+/// How many repairs the approval of a goal allows, if nobody says.
+const REPAIRS: u32 = 10;
+
+/// What an approval of it is for.
+fn scope(ready: &Ready) -> Scope {
+    match ready.goal {
+        Some(_) => Scope::Standing,
+        None => Scope::FullPlan,
+    }
+}
+
 fn period(text: &str) -> Result<Duration, String> {
     parse_duration(text).map_err(|bad| bad.to_string())
 }
@@ -66,7 +85,7 @@ pub(super) struct Proposal {
 
 /// Shows a plan, asks, and signs. Silas 5.1.2.
 pub fn approve(ui: &Ui, path: &Path, args: &PlanArgs) -> Result<Exit, Failure> {
-    let ready = load::plan(ui, path, None)?;
+    let ready = load::spec(ui, path)?;
     let rules = Rules::of(ui, &ready.workspace)?;
     let keys = keys::keys(ui)?;
     let Some(key) = keys::choose(&keys, args.key.as_deref())? else {
@@ -74,7 +93,7 @@ pub fn approve(ui: &Ui, path: &Path, args: &PlanArgs) -> Result<Exit, Failure> {
         return Err(failure.hint("`wf key init` makes one"));
     };
     may_sign(&rules, &key)?;
-    let bounds = bounds(ui, ready.plan.parts(), &args.bounds)?;
+    let bounds = bounds(ui, (ready.plan.parts(), ready.goal.is_some()), &args.bounds)?;
     let pins = pins(ui, &ready, &bounds.given)?;
     let proposal = Proposal {
         ready,
@@ -107,7 +126,7 @@ pub fn approve(ui: &Ui, path: &Path, args: &PlanArgs) -> Result<Exit, Failure> {
         }
     };
     write(ui, &out, &signed_token)?;
-    let scope = Scope::FullPlan.as_str().to_owned();
+    let scope = scope(&proposal.ready).as_str().to_owned();
     watch::note(ui, Act::Approved { scope, key: id });
     ui.print(&signed(
         &proposal,
@@ -164,12 +183,12 @@ fn token(
     let now = ui.env.now();
     if let Ok(token) = read(&proposal.ready.workspace, out) {
         let statement = token.statement();
-        let same = statement.scope == Scope::FullPlan
+        let same = statement.scope == scope(&proposal.ready)
             && statement.verdict == Verdict::Approved
             && statement.run.is_none()
             && statement.plan == plan_ref(&proposal.ready, &proposal.pins)
             && statement.params == proposal.bounds.bounds
-            && statement.executions == args.executions
+            && statement.executions == args.executions(&proposal.ready)
             && statement.issued <= now
             && now < statement.expires;
         let as_long = args
@@ -196,7 +215,7 @@ fn token(
     bytes.copy_from_slice(drawn.split_at(16).0);
     let statement = Statement {
         v: VERSION,
-        scope: Scope::FullPlan,
+        scope: scope(&proposal.ready),
         verdict: Verdict::Approved,
         reason: None,
         plan: plan_ref(&proposal.ready, &proposal.pins),
@@ -207,8 +226,8 @@ fn token(
         nonce: Nonce::from_bytes(bytes),
         issued: now,
         expires: now.after(asks),
-        executions: args.executions,
-        spawn_policy: None,
+        executions: args.executions(&proposal.ready),
+        spawn_policy: spawned(&proposal.ready, &proposal.pins).map(|spawned| spawned.policy),
     };
     Ok((Draft::New(Box::new(statement)), true))
 }

@@ -1,8 +1,9 @@
 use std::path::Path;
 
 use super::refused::refused;
+use super::standing::spawned;
 use super::{Rules, pins, token_path};
-use crate::approval::{Policy, Refusal, Scope, Subject, Token, check};
+use crate::approval::{Policy, Refusal, Scope, Subject, Token, allows, check};
 use crate::cli::load::Ready;
 use crate::cli::{Failure, Ui};
 use crate::machine::{Approved, Fact};
@@ -70,8 +71,9 @@ fn check_again(
     if token.statement().run.is_some() {
         approvers.required = 1;
     }
+    let spawned = spawned(ready, &files).filter(|_| token.statement().spawn_policy.is_some());
     let subject = Subject {
-        scope: Scope::FullPlan,
+        scope: token.statement().scope,
         plan: ready.plan.id(),
         path: &ready.path,
         files: &files,
@@ -79,8 +81,13 @@ fn check_again(
         run: Some(run),
         ask: None,
         initiator: approved.initiator,
-        spawned: None,
+        spawned: spawned.as_ref(),
         now: at,
     };
-    Ok(check(&token, &subject, &approvers, approved.execution).map(|_| ()))
+    let told = match approved.execution {
+        // A look used nothing of it up.
+        0 => allows(&token, &subject, &approvers),
+        used => check(&token, &subject, &approvers, used),
+    };
+    Ok(told.map(|_| ()))
 }

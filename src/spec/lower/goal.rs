@@ -17,6 +17,7 @@ pub fn lower_goal(loaded: &Loaded) -> Result<Arc<Goal>, NotLowered> {
         id: id.value.clone(),
         title: written.title.clone(),
         path: source.path().to_owned(),
+        timing: unimplemented!(),
         missed: missed(written.missed.as_ref()),
         window: (written.window.as_ref()).map_or(Goal::WINDOW, |window| window.value.0),
         overlap: (written.overlap.as_ref()).map_or_else(Default::default, |word| word.value),

@@ -1,0 +1,124 @@
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use crate::cli::collect::Collected;
+use crate::cli::{Exit, Failure, Revision, Ui, Workspace, load, normal, relative};
+use crate::diag::nearest;
+use crate::model::Goal;
+use crate::name::PlanId;
+use crate::spec::{Disk, Files};
+
+/// The folders of a workspace in which goals are looked for.
+pub const FOLDERS: [&str; 2] = ["goals", "workflows"];
+
+/// Where goals are read from.
+#[derive(Debug)]
+pub enum Where {
+    /// The files as they lie there.
+    Disk,
+    /// The files as they were committed.
+    Commit(Revision),
+}
+
+impl Where {
+    /// The files.
+    pub fn files(&self, workspace: &Workspace) -> Box<dyn Files + '_> {
+        match self {
+            Self::Disk => Box::new(Disk::new(&workspace.root)),
+            Self::Commit(revision) => Box::new(Borrowed(revision)),
+        }
+    }
+}
+
+/// A file that is a goal, or wants to be one.
+#[derive(Clone, Debug)]
+pub struct Found {
+    /// Its path, relative to the workspace.
+    pub path: String,
+    /// The goal; or why there is none, in a few words.
+    pub goal: Result<Arc<Goal>, String>,
+}
+
+/// All goals of a workspace, by path. Of several with the same id only the first is one.
+pub fn all(place: &Where, workspace: &Workspace) -> Vec<Found> {
+    let files = place.files(workspace);
+    let mut found: Vec<Found> = Vec::new();
+    for path in paths(place, workspace) {
+        let goal = match load::quiet_goal(&*files, &path) {
+            None => continue,
+            Some(Ok(goal)) => match same_id(&found, &goal.id) {
+                None => Ok(goal),
+                Some(other) => Err(format!("its id `{}` is that of {other}", goal.id)),
+            },
+            Some(Err(1)) => Err(format!("1 mistake: wf check {path}")),
+            Some(Err(count)) => Err(format!("{count} mistakes: wf check {path}")),
+        };
+        found.push(Found { path, goal });
+    }
+    found
+}
+
+fn same_id<'a>(found: &'a [Found], id: &PlanId) -> Option<&'a str> {
+    let same = |one: &&Found| matches!(&one.goal, Ok(goal) if goal.id == *id);
+    found.iter().find(same).map(|one| one.path.as_str())
+}
+
+fn paths(place: &Where, workspace: &Workspace) -> Vec<String> {
+    let mut paths = match place {
+        Where::Commit(revision) => revision.specs(&FOLDERS),
+        Where::Disk => {
+            let mut found = Collected::default();
+            for folder in FOLDERS {
+                found.folder(&workspace.root.join(folder));
+            }
+            let name = |path: &PathBuf| workspace.name(path);
+            found.plans.iter().map(name).collect()
+        }
+    };
+    paths.sort();
+    paths
+}
+
+/// The path of the goal that a person names, by its file or its id.
+pub fn named(ui: &Ui, workspace: &Workspace, place: &Where, name: &str) -> Result<String, Failure> {
+    let path = normal(&ui.env.cwd().join(name));
+    if path.is_file() || Path::new(name).extension().is_some_and(|end| end == "md") {
+        return Ok(workspace.name(&path));
+    }
+    let all = all(place, workspace);
+    let of = |found: &Found| match &found.goal {
+        Ok(goal) => goal.id.as_str() == name,
+        Err(_) => false,
+    };
+    if let Some(found) = all.iter().find(|found| of(found)) {
+        return Ok(found.path.clone());
+    }
+    let ids = all.iter().filter_map(|found| found.goal.as_ref().ok());
+    let failure = Failure::new(Exit::Usage, format!("there is no goal `{name}`"));
+    Err(match nearest(name, ids.map(|goal| goal.id.as_str())) {
+        Some(near) => failure.hint(format!("did you mean `{near}`?")),
+        None => {
+            let root = relative(&workspace.root, ui.env.cwd());
+            failure.hint(format!(
+                "goals are looked for in {root}/goals and {root}/workflows; `wf goal list` lists them"
+            ))
+        }
+    })
+}
+
+/// A revision that somebody else keeps.
+struct Borrowed<'a>(&'a Revision);
+
+impl Files for Borrowed<'_> {
+    fn read(&self, path: &str) -> Result<Vec<u8>, crate::spec::Unreadable> {
+        self.0.read(path)
+    }
+
+    fn leads_out(&self, path: &str) -> bool {
+        self.0.leads_out(path)
+    }
+
+    fn names(&self, folder: &str) -> Vec<String> {
+        self.0.names(folder)
+    }
+}

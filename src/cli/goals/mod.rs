@@ -1,0 +1,19 @@
+//! Goals as commands and the daemon deal with them: where they are, what the ledger says of them,
+//! and the cycles that look and repair.
+//!
+//! A cycle is worked on by one process, which holds the cycle's lock file for as long as it does.
+//! Whatever is needed to go on is recorded: who comes after a process that died takes the lock,
+//! reads how far it came, and goes on.
+
+mod cycle;
+mod ended;
+mod find;
+mod given;
+mod hold;
+mod ledger;
+mod news;
+
+pub use cycle::{Begin, Ended, adopt, begin};
+pub use find::{Found, Where, all, named};
+pub use hold::{Hold, Held};
+pub use ledger::{StoreLedger, note};

@@ -28,7 +28,7 @@
 //!
 //! | layer | modules | may |
 //! |---|---|---|
-//! | words | [`digest`] [`source`] [`diag`] [`name`] [`time`] [`crash`] | know nothing else |
+//! | words | [`digest`] [`source`] [`diag`] [`name`] [`time`] [`schedule`] [`crash`] | know nothing else |
 //! | language | [`expr`] [`model`] [`spec`] [`graph`] [`check`] [`config`] | be pure: text in, model and diagnostics out |
 //! | decisions | [`gate`] [`ggs`] [`machine`] [`verify`] [`mask`] [`seal`] [`approval`] [`memory`] | be pure: no clock, no I/O, no async |
 //! | between | [`bus`] | pass on what happened, in memory |
@@ -77,6 +77,7 @@ pub mod model;
 pub mod name;
 pub mod repeat;
 pub mod report;
+pub mod schedule;
 pub mod seal;
 pub mod source;
 pub mod spec;

@@ -10,6 +10,7 @@ const LAYERS: &[(&str, &str)] = &[
     ("diag", "source"),
     ("name", "digest"),
     ("time", ""),
+    ("schedule", "time digest"),
     ("crash", ""),
     ("expr", "source diag"),
     ("model", "name time digest expr diag"),
@@ -65,7 +66,7 @@ const CRATES: &[(&str, &str)] = &[
     ("keyring", "exec"),
     ("keyring_core", "exec"),
     ("aho_corasick", "mask"),
-    ("jiff", "time"),
+    ("jiff", "time schedule"),
     ("annotate_snippets", "cli report"),
     ("clap", "cli"),
 ];

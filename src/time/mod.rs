@@ -1,4 +1,4 @@
-//! Instants and durations as the language writes them. Only this module names `jiff`.
+//! Instants and durations as the language writes them.
 //!
 //! **Invariant:** nothing below layer 4 reads a clock; instants arrive as [`Moment`] values.
 

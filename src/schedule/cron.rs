@@ -1,0 +1,137 @@
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+use super::BadCron;
+use super::civil::{DAY, LAST_YEAR, date_of, days_to_month, month_len, weekday};
+use super::days::{Days, has, lowest};
+
+/// An expression that says at which seconds of which days something is due: times on a wall
+/// clock, of no zone yet.
+///
+/// The grammar is told in `docs/goals.md`. **Invariant:** it is due at some time; one that never
+/// is cannot be made.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct Cron {
+    pub(super) text: String,
+    pub(super) seconds: u64,
+    pub(super) minutes: u64,
+    pub(super) hours: u64,
+    pub(super) months: u64,
+    pub(super) days: Days,
+    pub(super) interval: bool,
+}
+
+impl Cron {
+    /// Reads an expression of five or six fields, or a macro like `@daily`.
+    pub fn parse(text: &str) -> Result<Self, BadCron> {
+        super::parse::parse(text)
+    }
+
+    /// Whether it stands for an interval ("every ten minutes") and not for times of the day: a
+    /// `*`, a range or a step in its seconds, minutes or hours.
+    pub fn is_interval(&self) -> bool {
+        self.interval
+    }
+
+    /// The first time that is not before `from`; both in seconds since 1970-01-01T00:00.
+    pub(super) fn next(&self, from: i64) -> Option<i64> {
+        let (day, time) = (from.div_euclid(DAY), from.rem_euclid(DAY));
+        if self.on(day)
+            && let Some(time) = self.time(time)
+        {
+            return Some(day * DAY + time);
+        }
+        self.day(day + 1)
+            .map(|day| day * DAY + self.time(0).unwrap_or(0))
+    }
+
+    /// The first time that is after `before`, which is one of its times. Cheaper than
+    /// [`Self::next`], since its day need not be looked at again.
+    pub(super) fn after(&self, before: i64) -> Option<i64> {
+        let (day, time) = (before.div_euclid(DAY), before.rem_euclid(DAY));
+        match self.time(time + 1) {
+            Some(time) => Some(day * DAY + time),
+            None => self.next((day + 1) * DAY),
+        }
+    }
+
+    /// Whether this day is one of its days.
+    fn on(&self, day: i64) -> bool {
+        let (year, month, date) = date_of(day);
+        has(self.months, month) && has(self.month(year, month), date)
+    }
+
+    /// The days of a month, as bits.
+    fn month(&self, year: i64, month: i64) -> u64 {
+        let first = weekday(days_to_month(year, month));
+        self.days.mask(first, month_len(year, month))
+    }
+
+    /// The first of its days from `day` on. Months that have none are passed over.
+    fn day(&self, day: i64) -> Option<i64> {
+        let (mut year, mut month, mut from) = date_of(day);
+        while year <= LAST_YEAR {
+            if let Some(next) = lowest(self.months, month).filter(|next| *next <= 12) {
+                if next > month {
+                    (month, from) = (next, 1);
+                }
+                if let Some(date) = lowest(self.month(year, month), from) {
+                    return Some(days_to_month(year, month) + date - 1);
+                }
+                (month, from) = (month + 1, 1);
+            } else {
+                (year, month, from) = (year + 1, 1, 1);
+            }
+        }
+        None
+    }
+
+    /// The first of its times of day from `from` on, in seconds since midnight.
+    fn time(&self, from: i64) -> Option<i64> {
+        let (hour, minute, second) = (from / 3_600, from / 60 % 60, from % 60);
+        if has(self.hours, hour) {
+            if has(self.minutes, minute)
+                && let Some(second) = lowest(self.seconds, second)
+            {
+                return Some(hour * 3_600 + minute * 60 + second);
+            }
+            if let Some(minute) = lowest(self.minutes, minute + 1) {
+                return Some(hour * 3_600 + minute * 60 + lowest(self.seconds, 0)?);
+            }
+        }
+        let hour = lowest(self.hours, hour + 1)?;
+        Some(hour * 3_600 + lowest(self.minutes, 0)? * 60 + lowest(self.seconds, 0)?)
+    }
+}
+
+impl FromStr for Cron {
+    type Err = BadCron;
+
+    fn from_str(text: &str) -> Result<Self, BadCron> {
+        Self::parse(text)
+    }
+}
+
+impl TryFrom<String> for Cron {
+    type Error = BadCron;
+
+    fn try_from(text: String) -> Result<Self, BadCron> {
+        Self::parse(&text)
+    }
+}
+
+impl From<Cron> for String {
+    fn from(cron: Cron) -> Self {
+        cron.text
+    }
+}
+
+/// What was written.
+impl fmt::Display for Cron {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}

@@ -1,0 +1,240 @@
+//! Times on a wall clock become instants: stretch by stretch between two changes of clocks.
+//!
+//! Inside a stretch the clock and the world go alike. At its beginning clocks were changed: what
+//! was passed over ([`Gap`]) belongs to that instant, and what is shown again ([`Fold`]) is
+//! looked up in the stretches around it, as far as two offsets can be apart.
+
+use std::ops::Range;
+
+use super::civil::DAY;
+use super::dst::{Dst, DstNote, Fold, Gap};
+use super::zone::{FIRST, LAST, Stretch, Zone};
+use super::{Civil, Cron};
+
+/// No two offsets are further apart, in seconds.
+const APART: i64 = 2 * DAY;
+
+/// Times on a wall clock, in ascending order.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Times<'a> {
+    Cron(&'a Cron),
+    Once(Civil),
+}
+
+impl Times<'_> {
+    /// The first that is not before `from`.
+    fn next(&self, from: i64) -> Option<i64> {
+        match self {
+            Self::Cron(cron) => cron.next(from),
+            Self::Once(civil) => Some(civil.seconds()).filter(|at| *at >= from),
+        }
+    }
+
+    /// The first after one of them.
+    fn after(&self, before: i64) -> Option<i64> {
+        match self {
+            Self::Cron(cron) => cron.after(before),
+            Self::Once(_) => None,
+        }
+    }
+
+    /// Whether both passes of an overlap count, whatever the policy.
+    fn interval(&self) -> bool {
+        matches!(self, Self::Cron(cron) if cron.is_interval())
+    }
+}
+
+/// The instants of times in a zone, in seconds since the epoch: ascending, each once.
+#[derive(Debug)]
+pub(super) struct Walk<'a> {
+    times: Times<'a>,
+    zone: &'a Zone,
+    dst: Dst,
+    /// The last second that counts.
+    until: i64,
+    stretch: Stretch,
+    /// Its first time that has not been told.
+    ahead: Option<i64>,
+    /// What clocks showed in earlier stretches and show again in this one.
+    before: Vec<Range<i64>>,
+    /// What they show in this one and in later ones again.
+    again: Vec<Range<i64>>,
+    /// Whether the change that began the stretch is still to be looked at.
+    fresh: bool,
+}
+
+impl<'a> Walk<'a> {
+    /// Walks from the second `from` to the second `until`, both included.
+    pub(super) fn new(times: Times<'a>, zone: &'a Zone, dst: Dst, seconds: Range<i64>) -> Self {
+        let from = seconds.start.max(FIRST);
+        let until = seconds.end.min(LAST);
+        let stretch = zone.stretch(from);
+        let mut walk = Self {
+            times,
+            zone,
+            dst,
+            until,
+            stretch,
+            ahead: times.next(from + stretch.offset),
+            before: Vec::new(),
+            again: Vec::new(),
+            fresh: from == stretch.from,
+        };
+        walk.look_around();
+        walk
+    }
+
+    /// Goes on to a stretch.
+    fn enter(&mut self, stretch: Stretch) {
+        self.stretch = stretch;
+        self.ahead = self.times.next(stretch.local().0);
+        self.fresh = true;
+        self.look_around();
+    }
+
+    /// The stretches that can show what a while on the clock shows, from UTC of the first on.
+    fn near(&self, local: &Range<i64>) -> Vec<Stretch> {
+        let mut near = Vec::new();
+        let mut next = Some(self.zone.stretch(local.start - APART));
+        while let Some(stretch) = next.filter(|stretch| stretch.from < local.end + APART) {
+            near.push(stretch);
+            next = self.zone.stretch_after(&stretch);
+        }
+        near
+    }
+
+    /// Finds out what this stretch shares with others on the clock.
+    fn look_around(&mut self) {
+        self.before.clear();
+        self.again.clear();
+        let here = self.stretch.local();
+        for edge in [self.stretch.from, self.stretch.until] {
+            if edge <= FIRST || edge >= LAST {
+                continue;
+            }
+            for stretch in self.near(&(edge..edge)) {
+                let there = stretch.local();
+                let shared = here.0.max(there.0)..here.1.min(there.1);
+                let side = if stretch.from < self.stretch.from {
+                    &mut self.before
+                } else {
+                    &mut self.again
+                };
+                if stretch.from != self.stretch.from
+                    && shared.start < shared.end
+                    && !side.contains(&shared)
+                {
+                    side.push(shared);
+                }
+            }
+        }
+    }
+
+    /// The pass of a time of this stretch, and whether the policy lets it count.
+    fn pass(&self, at: i64) -> (bool, Option<DstNote>) {
+        let was = self.before.iter().any(|range| range.contains(&at));
+        let comes = self.again.iter().any(|range| range.contains(&at));
+        let counts = self.times.interval()
+            || match self.dst.overlap {
+                Fold::First => !was,
+                Fold::Last => !comes,
+                Fold::Both => true,
+            };
+        let note = match (was, comes) {
+            (true, _) => Some(DstNote::SecondPass),
+            (false, true) => Some(DstNote::FirstPass),
+            (false, false) => None,
+        };
+        (counts, note)
+    }
+
+    /// Whether the change that began this stretch passed over one of the times, which is shown
+    /// nowhere, and nothing else is due at that instant.
+    fn moved(&self) -> bool {
+        if self.dst.gap == Gap::Skip || self.stretch.from <= FIRST {
+            return false;
+        }
+        let start = self.stretch.from + self.zone.offset(self.stretch.from - 1);
+        let gap = start..self.stretch.local().0;
+        let mut passed = self.times.next(gap.start).filter(|at| gap.contains(at));
+        if passed.is_none() || (self.ahead == Some(gap.end) && self.pass(gap.end).0) {
+            return false;
+        }
+        let near = self.near(&gap);
+        let shown = |at: i64| {
+            near.iter()
+                .map(Stretch::local)
+                .any(|(from, until)| (from..until).contains(&at))
+        };
+        while let Some(at) = passed {
+            if !shown(at) {
+                return true;
+            }
+            passed = self.times.after(at).filter(|at| gap.contains(at));
+        }
+        false
+    }
+
+    /// Goes to the next stretch that matters; false if there is none. Nothing is between here
+    /// and the time ahead, so stretches in between are passed over.
+    fn on(&mut self) -> bool {
+        let Some(ahead) = self.ahead else {
+            // A time may still come again, but not for long.
+            let last = self.stretch.local().1;
+            let Times::Once(civil) = self.times else {
+                return false;
+            };
+            if last > civil.seconds() + APART {
+                return false;
+            }
+            return self.go_to_next();
+        };
+        let far = ahead - APART;
+        if far > self.stretch.until.saturating_add(APART) {
+            let stretch = self.zone.stretch(far);
+            if stretch.from > self.until {
+                return false;
+            }
+            self.enter(stretch);
+            return true;
+        }
+        self.go_to_next()
+    }
+
+    fn go_to_next(&mut self) -> bool {
+        match self.zone.stretch_after(&self.stretch) {
+            Some(next) if next.from <= self.until => {
+                self.enter(next);
+                true
+            }
+            _ => false,
+        }
+    }
+}
+
+impl Iterator for Walk<'_> {
+    type Item = (i64, Option<DstNote>);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        loop {
+            if std::mem::take(&mut self.fresh) && self.stretch.from <= self.until && self.moved() {
+                return Some((self.stretch.from, Some(DstNote::AtTransition)));
+            }
+            let Some(at) = self.ahead.filter(|at| *at < self.stretch.local().1) else {
+                if self.on() {
+                    continue;
+                }
+                return None;
+            };
+            let second = at - self.stretch.offset;
+            if second > self.until {
+                return None;
+            }
+            self.ahead = self.times.after(at);
+            let (counts, note) = self.pass(at);
+            if counts {
+                return Some((second, note));
+            }
+        }
+    }
+}

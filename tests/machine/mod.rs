@@ -7,6 +7,7 @@ mod found;
 mod going_on;
 mod killed;
 mod laws;
+mod looks;
 mod more_rules;
 mod plants;
 mod play;

@@ -144,14 +144,15 @@ fn is_sound(goal: &mut Goal, fields: &Fields<'_, '_>, decoder: &mut Decoder<'_>)
 
 /// Notes keys that contradict each other, or mean nothing together.
 fn agrees(goal: &Goal, fields: &Fields<'_, '_>, decoder: &mut Decoder<'_>) {
-    let spawns = goal.on_failure.as_ref();
-    let spawns = spawns.is_some_and(|word| word.value == OnUnmet::SpawnPlan);
+    let spawns = goal.on_unmet() == OnUnmet::SpawnPlan;
+    // A word that could not be read has been reported, and says nothing.
+    let is_read = |key: &str, read: bool| read || !fields.has(key);
     if spawns && !fields.has("repair") {
         let message = "`on_failure: spawn_plan` has nothing to start";
         let mistake = Diagnostic::new(Code::KeyMissing, fields.key("on_failure"), message);
         decoder.note(mistake.help("add `repair: {uses: PLAN.md}` or `repair: {steps: […]}`"));
     }
-    if fields.has("repair") && !spawns {
+    if fields.has("repair") && !spawns && is_read("on_failure", goal.on_failure.is_some()) {
         let message = "the repair would never start";
         let mistake = Diagnostic::new(Code::KeyMissing, fields.key("repair"), message);
         decoder.note(mistake.help("write `on_failure: spawn_plan`, or remove it"));
@@ -168,6 +169,7 @@ fn agrees(goal: &Goal, fields: &Fields<'_, '_>, decoder: &mut Decoder<'_>) {
     let keeps_all = matches!(overlap, Overlap::QueueAll | Overlap::Allow);
     if let Some(all) = goal.missed.as_ref().and_then(MissedRule::all)
         && !keeps_all
+        && is_read("overlap", goal.overlap.is_some())
     {
         let word = overlap.as_str();
         let message = format!(

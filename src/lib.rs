@@ -32,7 +32,7 @@
 //! | language | [`expr`] [`model`] [`spec`] [`graph`] [`check`] [`config`] | be pure: text in, model and diagnostics out |
 //! | decisions | [`gate`] [`ggs`] [`machine`] [`verify`] [`mask`] [`seal`] [`approval`] [`memory`] | be pure: no clock, no I/O, no async |
 //! | between | [`bus`] | pass on what happened, in memory |
-//! | hands | [`store`] [`exec`] [`repeat`] [`audit`] | touch the disk, processes and the network |
+//! | hands | [`store`] [`exec`] [`repeat`] [`audit`] [`service`] | touch the disk, processes and the network |
 //! | engine | [`engine`] | wait |
 //! | faces | [`report`] [`cli`] | speak to people |
 //!
@@ -80,6 +80,7 @@ pub mod repeat;
 pub mod report;
 pub mod schedule;
 pub mod seal;
+pub mod service;
 pub mod source;
 pub mod spec;
 pub mod store;

@@ -30,6 +30,7 @@ const LAYERS: &[(&str, &str)] = &[
         "diag name digest time crash model expr gate machine mask store verify",
     ),
     ("repeat", "name model expr gate machine store"),
+    ("service", "time mask model machine exec"),
     (
         "engine",
         "name digest time crash model expr graph gate ggs machine memory verify mask store exec repeat config bus approval",
@@ -50,7 +51,7 @@ const LAYERS: &[(&str, &str)] = &[
 
 /// Each outside crate and the modules that may name it.
 const CRATES: &[(&str, &str)] = &[
-    ("tokio", "store exec engine cli"),
+    ("tokio", "store exec service engine cli"),
     ("rusqlite", "store"),
     ("tar", "store"),
     ("petgraph", "graph"),
@@ -60,8 +61,11 @@ const CRATES: &[(&str, &str)] = &[
     ("jsonschema", "model"),
     ("serde_json_path", "model"),
     ("reqwest", "exec"),
+    ("hyper", "service"),
+    ("hyper_util", "service"),
+    ("hmac", "service"),
     ("ed25519_dalek", "seal"),
-    ("base64ct", "seal"),
+    ("base64ct", "seal service"),
     ("pkcs8", "seal"),
     ("keyring", "exec"),
     ("keyring_core", "exec"),

@@ -1,0 +1,170 @@
+use std::io;
+use std::os::linux::net::SocketAddrExt as _;
+use std::os::unix::net::{SocketAddr, UnixDatagram};
+use std::time::Duration;
+
+use rustix::time::{ClockId, clock_gettime};
+
+/// The longest that the service manager may take to read a message.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+/// Tells the service manager how it goes.
+#[derive(Debug)]
+pub struct Tell {
+    to: Option<(UnixDatagram, SocketAddr)>,
+}
+
+impl Tell {
+    /// Takes the value of `NOTIFY_SOCKET`: an absolute path, or `@` and a name that is in no folder.
+    /// `None`: nobody wants to know.
+    pub fn new(socket: Option<&str>) -> io::Result<Self> {
+        let Some(name) = socket.filter(|name| !name.is_empty()) else {
+            return Ok(Self { to: None });
+        };
+        let address = match name.strip_prefix('@') {
+            Some(hidden) => SocketAddr::from_abstract_name(hidden.as_bytes())?,
+            None if name.starts_with('/') => SocketAddr::from_pathname(name)?,
+            None => {
+                let why = format!(
+                    "NOTIFY_SOCKET is `{name}`, neither an absolute path nor a name after `@`"
+                );
+                return Err(io::Error::new(io::ErrorKind::InvalidInput, why));
+            }
+        };
+        let own = UnixDatagram::unbound()?;
+        own.set_write_timeout(Some(PATIENCE))?;
+        Ok(Self {
+            to: Some((own, address)),
+        })
+    }
+
+    /// It is up, or has read its configuration anew.
+    pub fn ready(&self, status: &str) -> io::Result<()> {
+        self.send(&format!("READY=1\n{}", line(status)))
+    }
+
+    /// It begins to read its configuration anew; [`Self::ready`] ends that.
+    pub fn reloading(&self) -> io::Result<()> {
+        // The manager compares it with its own monotonic clock, so no other clock will do.
+        let now = clock_gettime(ClockId::Monotonic);
+        let micros = now.tv_sec * 1_000_000 + now.tv_nsec / 1000;
+        self.send(&format!("RELOADING=1\nMONOTONIC_USEC={micros}\n"))
+    }
+
+    /// It begins to end.
+    pub fn stopping(&self) -> io::Result<()> {
+        self.send("STOPPING=1\n")
+    }
+
+    /// What `systemctl status` shows.
+    pub fn status(&self, status: &str) -> io::Result<()> {
+        self.send(&line(status))
+    }
+
+    /// It lives.
+    pub fn alive(&self) -> io::Result<()> {
+        self.send("WATCHDOG=1\n")
+    }
+
+    fn send(&self, message: &str) -> io::Result<()> {
+        if let Some((own, address)) = &self.to {
+            own.send_to_addr(message.as_bytes(), address)?;
+        }
+        Ok(())
+    }
+}
+
+/// One line, whatever it is made of.
+fn line(status: &str) -> String {
+    let clean = |c: char| if c.is_control() { ' ' } else { c };
+    let status: String = status.chars().map(clean).collect();
+    format!("STATUS={status}\n")
+}
+
+/// How often to tell that it lives, by the values of `WATCHDOG_USEC` and `WATCHDOG_PID` and the id
+/// of this process: half of the time after which it would be taken for dead. `None`: nobody asks.
+pub fn sign_of_life(usec: Option<&str>, pid: Option<&str>, own: u32) -> Option<Duration> {
+    if pid.is_some_and(|pid| pid.parse() != Ok(own)) {
+        return None;
+    }
+    let usec: u64 = usec?.parse().ok()?;
+    (usec >= 2).then(|| Duration::from_micros(usec / 2))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::linux::net::SocketAddrExt as _;
+    use std::os::unix::net::{SocketAddr, UnixDatagram};
+    use std::time::Duration;
+
+    use super::{Tell, sign_of_life};
+
+    fn heard(socket: &UnixDatagram) -> String {
+        let mut bytes = [0; 4096];
+        socket
+            .set_read_timeout(Some(Duration::from_secs(5)))
+            .unwrap();
+        let length = socket.recv(&mut bytes).unwrap();
+        String::from_utf8(bytes[..length].to_vec()).unwrap()
+    }
+
+    #[test]
+    fn says_everything_by_path_and_by_name() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("notify");
+        let by_path = UnixDatagram::bind(&path).unwrap();
+        let name = format!("wf-test-{}", std::process::id());
+        let address = SocketAddr::from_abstract_name(&name).unwrap();
+        let by_name = UnixDatagram::bind_addr(&address).unwrap();
+        for (socket, value) in [
+            (by_path, path.display().to_string()),
+            (by_name, format!("@{name}")),
+        ] {
+            let tell = Tell::new(Some(&value)).unwrap();
+            tell.ready("2 goals\nREADY=0").unwrap();
+            assert_eq!(heard(&socket), "READY=1\nSTATUS=2 goals READY=0\n");
+            tell.stopping().unwrap();
+            assert_eq!(heard(&socket), "STOPPING=1\n");
+            tell.status("looks").unwrap();
+            assert_eq!(heard(&socket), "STATUS=looks\n");
+            tell.alive().unwrap();
+            assert_eq!(heard(&socket), "WATCHDOG=1\n");
+            tell.reloading().unwrap();
+            let first = heard(&socket);
+            tell.reloading().unwrap();
+            let micros = |text: &str| -> u64 {
+                let value = text.strip_prefix("RELOADING=1\nMONOTONIC_USEC=").unwrap();
+                value.trim_end().parse().unwrap()
+            };
+            assert!(micros(&first) > 0 && micros(&heard(&socket)) >= micros(&first));
+        }
+    }
+
+    #[test]
+    fn without_a_socket_it_says_nothing() {
+        for none in [None, Some("")] {
+            Tell::new(none).unwrap().ready("up").unwrap();
+        }
+        let error = Tell::new(Some("relative")).unwrap_err().to_string();
+        assert!(error.contains("`relative`"), "{error}");
+        let gone = Tell::new(Some("/nonexistent/notify")).unwrap();
+        assert!(gone.ready("up").is_err());
+    }
+
+    #[test]
+    fn a_sign_of_life_is_given_when_it_is_asked_of_us() {
+        let second = Some(Duration::from_secs(1));
+        assert_eq!(sign_of_life(Some("2000000"), None, 7), second);
+        assert_eq!(sign_of_life(Some("2000000"), Some("7"), 7), second);
+        for (usec, pid) in [
+            (Some("2000000"), Some("8")),
+            (Some("2000000"), Some("x")),
+            (Some("0"), None),
+            (Some("-5"), None),
+            (Some("soon"), None),
+            (None, Some("7")),
+        ] {
+            assert_eq!(sign_of_life(usec, pid, 7), None, "{usec:?} {pid:?}");
+        }
+    }
+}

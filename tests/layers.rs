@@ -30,7 +30,7 @@ const LAYERS: &[(&str, &str)] = &[
         "diag name digest time crash model expr gate machine mask store verify",
     ),
     ("repeat", "name model expr gate machine store"),
-    ("service", "time mask model machine exec"),
+    ("service", "digest time mask model machine exec"),
     (
         "engine",
         "name digest time crash model expr graph gate ggs machine memory verify mask store exec repeat config bus approval",

@@ -16,6 +16,6 @@
 
 pub mod alarm;
 pub mod health;
-//pub mod notify;
+pub mod notify;
 pub mod systemd;
 pub mod watch;

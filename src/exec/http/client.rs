@@ -30,6 +30,8 @@ pub struct Client {
     open: OnceLock<Result<reqwest::Client, String>>,
     /// For requests that carry secrets.
     careful: OnceLock<Result<reqwest::Client, String>>,
+    /// For what is only told.
+    posts: OnceLock<Result<reqwest::Client, String>>,
 }
 
 impl Client {
@@ -97,13 +99,28 @@ impl Client {
 
     fn client(&self, careful: bool) -> Result<&reqwest::Client, Unable> {
         let slot = if careful { &self.careful } else { &self.open };
-        slot.get_or_init(|| self.build(careful).map_err(|error| cause(&error)))
+        self.made(
+            slot,
+            Policy::custom(move |attempt| redirect(attempt, careful)),
+        )
+    }
+
+    /// A client that is sent nowhere else.
+    pub(super) fn poster(&self) -> Result<&reqwest::Client, Unable> {
+        self.made(&self.posts, Policy::none())
+    }
+
+    fn made<'c>(
+        &self,
+        slot: &'c OnceLock<Result<reqwest::Client, String>>,
+        policy: Policy,
+    ) -> Result<&'c reqwest::Client, Unable> {
+        slot.get_or_init(|| self.build(policy).map_err(|error| cause(&error)))
             .as_ref()
             .map_err(|why| Unable::environmental(format!("requests cannot be sent: {why}")))
     }
 
-    fn build(&self, careful: bool) -> reqwest::Result<reqwest::Client> {
-        let policy = Policy::custom(move |attempt| redirect(attempt, careful));
+    fn build(&self, policy: Policy) -> reqwest::Result<reqwest::Client> {
         let mut builder = reqwest::Client::builder()
             .user_agent(concat!("wf/", env!("CARGO_PKG_VERSION")))
             .connect_timeout(CONNECT)
@@ -192,13 +209,18 @@ fn judged(ask: &Ask, shown: &str, status: StatusCode) -> Result<(), Unable> {
             .join(" or "),
     };
     let why = format!("{shown} answered {status}, not {expected}");
+    Err(blamed(status, why))
+}
+
+/// Whose fault a status is.
+pub(super) fn blamed(status: StatusCode, why: String) -> Unable {
     match status.as_u16() {
-        408 | 425 | 429 | 500..=599 => Err(Unable::environmental(why)),
-        _ => Err(Unable::logical(why)),
+        408 | 425 | 429 | 500..=599 => Unable::environmental(why),
+        _ => Unable::logical(why),
     }
 }
 
-fn failed(shown: &str, error: &reqwest::Error) -> Unable {
+pub(super) fn failed(shown: &str, error: &reqwest::Error) -> Unable {
     let cause = cause(error);
     if error.is_redirect() {
         return Unable::logical(format!("{shown}: {cause}"));

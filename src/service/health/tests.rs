@@ -138,7 +138,7 @@ async fn what_is_not_for_it_is_refused() {
                 "404",
                 format!("GET /healthz/../etc/passwd HTTP/1.1\r\n{host}\r\n"),
             ),
-            ("414", long),
+            ("431", long),
             ("431", many),
             ("400", "nonsense\r\n\r\n".to_owned()),
             (

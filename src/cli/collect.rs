@@ -65,7 +65,7 @@ impl Collected {
     }
 
     /// Of a folder, the configurations and the Markdown files with front matter.
-    fn folder(&mut self, folder: &Path) {
+    pub fn folder(&mut self, folder: &Path) {
         let hidden = |name: &std::ffi::OsStr| name.as_encoded_bytes().starts_with(b".");
         let visible = |entry: &walkdir::DirEntry| {
             entry.depth() == 0 || !(hidden(entry.file_name()) || is_vendored(entry))

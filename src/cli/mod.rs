@@ -16,6 +16,7 @@ mod env;
 mod execute;
 mod exit;
 mod failure;
+mod goals;
 mod health;
 mod keep;
 mod keys;

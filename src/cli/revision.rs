@@ -57,6 +57,39 @@ impl Revision {
         })
     }
 
+    /// Finds a revision of the files of a workspace.
+    pub fn of(workspace: &Workspace, name: &str) -> Result<Self, Failure> {
+        let mut found = Self::find(&workspace.root, name)?;
+        let root = workspace.root.canonicalize();
+        let root = root.unwrap_or_else(|_| workspace.root.clone());
+        let below = root.strip_prefix(&found.top).ok().and_then(Path::to_str);
+        below.unwrap_or("").clone_into(&mut found.below);
+        Ok(found)
+    }
+
+    /// The commit, as git names it.
+    pub fn commit(&self) -> &str {
+        &self.commit
+    }
+
+    /// The paths of the Markdown files below some folders of the workspace.
+    pub fn specs(&self, folders: &[&str]) -> Vec<String> {
+        let mut ask = vec!["ls-tree", "-r", "-z", "--name-only", "--full-tree", &self.commit, "--"];
+        let whole: Vec<String> = folders
+            .iter()
+            .map(|folder| normal(&Path::new(&self.below).join(folder)).display().to_string())
+            .collect();
+        ask.extend(whole.iter().map(String::as_str));
+        let listed = git(&self.top, &ask).unwrap_or_default();
+        let listed = String::from_utf8_lossy(&listed);
+        let inner = |path: &str| {
+            let inner = Path::new(path).strip_prefix(&self.below).ok()?;
+            inner.to_str().map(str::to_owned)
+        };
+        let specs = listed.split('\0').filter(|path| path.ends_with(".md"));
+        specs.filter_map(inner).collect()
+    }
+
     /// Takes up a file by its path, relative to the top level, or to a folder where it begins with
     /// `./` or `../`: finds the workspace that it was in then. Gives the path within that.
     pub fn enter(&mut self, path: &str, dir: &Path) -> Result<String, Failure> {

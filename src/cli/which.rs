@@ -40,6 +40,14 @@ pub struct Found {
 }
 
 impl RunArg {
+    /// A run that is named.
+    pub fn of(name: &str) -> Self {
+        Self {
+            run: Some(name.to_owned()),
+            last: false,
+        }
+    }
+
     /// The run that is meant.
     pub fn resolve(&self, reader: &Reader) -> Result<RunId, Failure> {
         named(self.run.as_deref(), reader)

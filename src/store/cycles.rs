@@ -110,6 +110,39 @@ impl Store {
         })
     }
 
+    /// Skips a slot that was to begin and may not, and notes what people are to be told: once, as
+    /// long as the slots before it were skipped for the same reason.
+    pub fn leave_out(
+        &self,
+        goal: &PlanId,
+        (slot, token): (Moment, Option<u64>),
+        why: &str,
+        (notices, now): (Vec<Value>, Moment),
+    ) -> Ticket<bool> {
+        let (goal, why) = (goal.clone(), why.to_owned());
+        self.job(move |writing| {
+            goals::leads(writing, token)?;
+            let failed = |error| writing.failed(&error);
+            let connection = writing.connection;
+            let sql = "SELECT why FROM slots WHERE goal = ?1 AND slot < ?2
+                       AND state IN ('started', 'skipped') ORDER BY slot DESC LIMIT 1";
+            let before: Option<String> = connection
+                .query_row(sql, (goal.as_str(), At(slot)), |row| row.get(0))
+                .optional()
+                .map_err(failed)?;
+            let sql = "UPDATE slots SET state = 'skipped', why = ?3
+                       WHERE goal = ?1 AND slot = ?2 AND state IN ('due', 'queued')";
+            let values = (goal.as_str(), At(slot), &why);
+            let changed = connection.execute(sql, values).map_err(failed)?;
+            if changed > 0 && before.as_ref() != Some(&why) {
+                for body in &notices {
+                    tell(connection, &goal, body, now).map_err(failed)?;
+                }
+            }
+            Ok(changed > 0)
+        })
+    }
+
     /// Notes what people are to be told about a goal.
     pub fn tell(&self, goal: &PlanId, body: Value, now: Moment) -> Ticket<()> {
         let goal = goal.clone();

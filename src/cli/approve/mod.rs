@@ -23,7 +23,7 @@ mod view;
 
 pub use agree::asked;
 pub use ask::{AnswerArgs, answer};
-pub use entry::{ApprovalArgs, enter};
+pub use entry::{ApprovalArgs, Entered, enter};
 use pins::{pins, token_path};
 pub use resumed::go_on;
 pub use rules::Rules;

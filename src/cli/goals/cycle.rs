@@ -12,7 +12,7 @@ use crate::cli::{Exit, Failure, Ui};
 use crate::engine::{self, EngineError, Finished, Request};
 use crate::goal::{Cause, Health, Next, Part, Repaired, Verdict, concluded};
 use crate::model::{Goal, Object};
-use crate::name::RunId;
+use crate::name::{PlanId, RunId};
 use crate::store::{Claim, CycleEnd, CycleRow, Reader, RunState, StoreError};
 use crate::time::Moment;
 
@@ -33,6 +33,8 @@ pub struct Begin {
 /// How a cycle ended.
 #[derive(Clone, Debug)]
 pub struct Ended {
+    /// The goal.
+    pub goal: PlanId,
     /// Its first run.
     pub run: RunId,
     /// How.
@@ -80,9 +82,9 @@ pub fn adopt(ui: &Ui, run: &RunId, telling: &Telling) -> Result<Ended, Failure> 
     let cycle = cycle(&Reader::open(&state)?, run)?;
     if let Some((_, health, why)) = cycle.ended {
         hold.remove();
-        let run = run.clone();
         return Ok(Ended {
-            run,
+            goal: cycle.goal,
+            run: cycle.run,
             verdict: Verdict { health, why },
         });
     }
@@ -256,6 +258,7 @@ fn close(
     store.end_cycle(end).wait()?;
     hold.remove();
     Ok(Ended {
+        goal: goal.id.clone(),
         run: run.clone(),
         verdict,
     })

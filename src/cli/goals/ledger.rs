@@ -1,3 +1,6 @@
+use crate::cli::execute::store;
+use crate::cli::load::Ready;
+use crate::cli::{Failure, Ui};
 use crate::goal::{Decision, Known, Ledger};
 use crate::model::Goal;
 use crate::name::PlanId;
@@ -35,8 +38,15 @@ impl Ledger for StoreLedger<'_> {
     }
 }
 
+/// Opens the ledger of a workspace.
+pub fn ledger_of(ui: &Ui, ready: &Ready) -> Result<(Store, Reader), Failure> {
+    let store = store(ui, ready)?;
+    let reader = store.reader()?;
+    Ok((store, reader))
+}
+
 /// A goal as the ledger names it.
-pub fn note(goal: &Goal) -> GoalNote {
+fn note(goal: &Goal) -> GoalNote {
     GoalNote {
         id: goal.id.clone(),
         path: goal.path.clone(),

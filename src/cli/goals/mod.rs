@@ -12,8 +12,13 @@ mod given;
 mod hold;
 mod ledger;
 mod news;
+mod poke;
+mod tell;
 
 pub use cycle::{Begin, Ended, adopt, begin};
 pub use find::{Found, Where, all, named};
 pub use hold::{Hold, Held};
-pub use ledger::{StoreLedger, note};
+pub use ledger::{StoreLedger, ledger_of};
+pub use news::notices;
+pub use poke::{not_begun, poke};
+pub use tell::tell;

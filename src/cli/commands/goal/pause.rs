@@ -1,0 +1,79 @@
+use clap::Args;
+
+use crate::cli::goals::{Where, ledger_of, named, poke};
+use crate::cli::{Exit, Failure, Ui, load};
+use crate::goal::{Ledger, Part, paused_until, turn};
+
+/// Pause a goal: what is due meanwhile is skipped
+#[derive(Args, Debug)]
+pub struct PauseArgs {
+    /// The goal: its id, or its file
+    #[arg(value_name = "GOAL")]
+    goal: String,
+    /// Why, for the record
+    #[arg(long, value_name = "TEXT", default_value = "somebody paused it")]
+    reason: String,
+}
+
+/// End the pause of a goal: it goes on with its next slot, and nothing is made up for
+#[derive(Args, Debug)]
+pub struct ResumeArgs {
+    /// The goal: its id, or its file
+    #[arg(value_name = "GOAL")]
+    goal: String,
+}
+
+/// Pauses a goal.
+pub fn pause(ui: &Ui, args: &PauseArgs) -> Result<Exit, Failure> {
+    let workspace = ui.workspace();
+    let path = named(ui, &workspace, &Where::Disk, &args.goal)?;
+    let files = Where::Disk.files(&workspace);
+    let (ready, goal) = load::goal(ui, &*files, (workspace.clone(), &path), Part::Look)?;
+    let (store, reader) = ledger_of(ui, &ready)?;
+    let now = ui.env.now();
+    // What was due before the pause is accounted for as what it was.
+    turn(&goal, &mut ledger(&store, &reader), now)?;
+    if store.pause_goal(&goal.id, &args.reason, now).wait()? {
+        ui.note(&format!("{} is paused\n", goal.id));
+    } else {
+        ui.note(&format!("{} was paused before\n", goal.id));
+    }
+    poke(&workspace.state);
+    Ok(Exit::Ok)
+}
+
+/// Ends the pause of a goal.
+pub fn resume(ui: &Ui, args: &ResumeArgs) -> Result<Exit, Failure> {
+    let workspace = ui.workspace();
+    let path = named(ui, &workspace, &Where::Disk, &args.goal)?;
+    let files = Where::Disk.files(&workspace);
+    let (ready, goal) = load::goal(ui, &*files, (workspace.clone(), &path), Part::Look)?;
+    let (store, reader) = ledger_of(ui, &ready)?;
+    let now = ui.env.now();
+    let mut ledger = ledger(&store, &reader);
+    let known = ledger.known(&goal.id)?;
+    let Some(known) = known.filter(|known| known.paused.is_some()) else {
+        ui.note(&format!("{} is not paused\n", goal.id));
+        return Ok(Exit::Ok);
+    };
+    let decision = paused_until(&goal, &known, now);
+    ledger.record(&goal, Some(known.decided), &decision, now)?;
+    store.resume_goal(&goal.id).wait()?;
+    let next = goal.timing.next(decision.decided);
+    let next = next.map_or("never again".to_owned(), |slot| slot.at.to_second());
+    ui.note(&format!("{} goes on · next {next}\n", goal.id));
+    poke(&workspace.state);
+    Ok(Exit::Ok)
+}
+
+fn ledger<'a>(
+    store: &'a crate::store::Store,
+    reader: &'a crate::store::Reader,
+) -> crate::cli::goals::StoreLedger<'a> {
+    let token = None;
+    crate::cli::goals::StoreLedger {
+        store,
+        reader,
+        token,
+    }
+}

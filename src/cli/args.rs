@@ -97,6 +97,7 @@ pub enum Command {
     Audit(commands::audit::AuditArgs),
     Memory(commands::memory::MemoryArgs),
     Goal(commands::goal::GoalArgs),
+    Daemon(commands::daemon::DaemonArgs),
     Graph(commands::graph::GraphArgs),
     Gate(commands::gate::GateArgs),
     Diff(commands::diff::DiffArgs),

@@ -6,12 +6,13 @@ use std::time::Duration;
 
 use super::{Exit, Failure};
 use crate::digest::Digest;
+use super::daemon::Warp;
 use crate::name::RunId;
 use crate::store::LEASE;
 use crate::time::{Clock, FixedClock, Moment, SystemClock};
 
 /// What decides the clock, the ids and the death of `wf` itself, for its tests.
-pub const FOR_TESTS: [&str; 4] = ["WF_NOW", "WF_SEED", "WF_CRASH", "WF_LEASE"];
+pub const FOR_TESTS: [&str; 5] = ["WF_NOW", "WF_SEED", "WF_CRASH", "WF_LEASE", "WF_WARP"];
 
 /// The width of lines where nobody says it.
 const WIDTH: usize = 100;
@@ -20,12 +21,14 @@ const WIDTH: usize = 100;
 ///
 /// `WF_NOW` (an instant) stops the clock and `WF_SEED` decides the ids of runs, keys and
 /// nonces, so that a recorded session reads the same every time; `WF_CRASH` is for [`crash`](crate::crash) and
-/// `WF_LEASE` is the length of leases in milliseconds. They are for tests.
+/// `WF_LEASE` is the length of leases in milliseconds. With `WF_WARP` (an instant) a daemon moves its
+/// clock itself, from `WF_NOW` on, and ends there. They are for tests.
 #[derive(Clone)]
 pub struct Env {
     vars: BTreeMap<String, String>,
     cwd: PathBuf,
     clock: Arc<dyn Clock>,
+    warp: Option<Warp>,
     /// Whether somebody can be asked.
     pub asks: bool,
     /// Whether standard output is a terminal.
@@ -56,8 +59,10 @@ impl Env {
             crate::crash::arm(plan, role).map_err(|why| Failure::new(Exit::Usage, why))?;
         }
         let terminal = std::io::stdout().is_terminal();
+        let (clock, warp) = clock(vars.get("WF_NOW"), vars.get("WF_WARP"))?;
         Ok(Self {
-            clock: clock(vars.get("WF_NOW"))?,
+            clock,
+            warp,
             asks: std::io::stdin().is_terminal() && std::io::stderr().is_terminal(),
             terminal,
             size: size(vars.get("COLUMNS"), terminal),
@@ -93,6 +98,11 @@ impl Env {
     /// The clock.
     pub fn clock(&self) -> Arc<dyn Clock> {
         Arc::clone(&self.clock)
+    }
+
+    /// The clock that a daemon moves itself, in tests.
+    pub fn warp(&self) -> Option<Warp> {
+        self.warp.clone()
     }
 
     /// The instant it is now.
@@ -153,14 +163,24 @@ fn drawn(bytes: &mut [u8]) -> Result<(), Failure> {
     })
 }
 
-fn clock(fixed: Option<&String>) -> Result<Arc<dyn Clock>, Failure> {
-    let Some(text) = fixed else {
-        return Ok(Arc::new(SystemClock));
+/// The clock: that of the system, or one that stands still or that a daemon moves.
+fn clock(
+    fixed: Option<&String>,
+    end: Option<&String>,
+) -> Result<(Arc<dyn Clock>, Option<Warp>), Failure> {
+    let moment = |name: &str, text: &String| {
+        let parsed = Moment::parse(text);
+        parsed.map_err(|error| Failure::new(Exit::Usage, format!("{name}: {error}")))
     };
-    match Moment::parse(text) {
-        Ok(moment) => Ok(Arc::new(FixedClock(moment))),
-        Err(error) => Err(Failure::new(Exit::Usage, format!("WF_NOW: {error}"))),
-    }
+    let Some(text) = fixed else {
+        return Ok((Arc::new(SystemClock), None));
+    };
+    let now = moment("WF_NOW", text)?;
+    let Some(end) = end else {
+        return Ok((Arc::new(FixedClock(now)), None));
+    };
+    let warp = Warp::new(now, moment("WF_WARP", end)?);
+    Ok((Arc::new(warp.clone()), Some(warp)))
 }
 
 fn size(columns: Option<&String>, terminal: bool) -> (usize, usize) {

@@ -12,6 +12,7 @@ mod begun;
 mod choose;
 mod collect;
 mod commands;
+mod daemon;
 mod env;
 mod execute;
 mod exit;

@@ -67,6 +67,13 @@ impl Revision {
         Ok(found)
     }
 
+    /// Where the repository keeps its branches.
+    pub fn git_dir(&self) -> PathBuf {
+        let asked = git(&self.top, &["rev-parse", "--git-common-dir"]);
+        let dir = asked.map_or_else(|| ".git".to_owned(), |dir| line(&dir));
+        self.top.join(dir)
+    }
+
     /// The commit, as git names it.
     pub fn commit(&self) -> &str {
         &self.commit

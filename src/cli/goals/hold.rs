@@ -11,6 +11,9 @@ pub struct Hold {
     path: PathBuf,
 }
 
+/// The file of who decides about slots.
+pub const LEADER: &str = "leader.lock";
+
 /// Somebody else has it.
 #[derive(Debug)]
 pub struct Held;

@@ -16,9 +16,9 @@ mod poke;
 mod tell;
 
 pub use cycle::{Begin, Ended, adopt, begin};
-pub use find::{Found, Where, all, named};
-pub use hold::{Hold, Held};
+pub use find::{FOLDERS, Found, Where, all, named};
+pub use hold::{Hold, LEADER};
 pub use ledger::{StoreLedger, ledger_of};
 pub use news::notices;
-pub use poke::{not_begun, poke};
+pub use poke::{POKE, not_begun, poke};
 pub use tell::tell;

@@ -1,6 +1,6 @@
 use clap::{Args, Subcommand};
 
-use super::next;
+use super::{backfill, history, list, next, pause, run as goal_run};
 use crate::cli::{Exit, Failure, Ui};
 
 /// Look at goals: what is kept true on a schedule
@@ -17,12 +17,24 @@ pub struct GoalArgs {
 
 #[derive(Subcommand, Debug)]
 enum What {
+    List(list::ListArgs),
     Next(next::NextArgs),
+    Run(goal_run::RunArgs),
+    Pause(pause::PauseArgs),
+    Resume(pause::ResumeArgs),
+    History(history::HistoryArgs),
+    Backfill(backfill::BackfillArgs),
 }
 
 /// Does what is asked for.
 pub fn run(ui: &Ui, args: &GoalArgs) -> Result<Exit, Failure> {
     match &args.what {
+        What::List(args) => list::run(ui, args),
         What::Next(args) => next::run(ui, args),
+        What::Run(args) => goal_run::run(ui, args),
+        What::Pause(args) => pause::pause(ui, args),
+        What::Resume(args) => pause::resume(ui, args),
+        What::History(args) => history::run(ui, args),
+        What::Backfill(args) => backfill::run(ui, args),
     }
 }

@@ -36,7 +36,7 @@ pub struct NextArgs {
     #[arg(long, value_name = "POLICY", default_value = "first")]
     dst_overlap: OverlapArg,
     /// Tell what comes after this instant, like 2026-11-21T09:30:00Z [default: now]
-    #[arg(long, value_name = "INSTANT", value_parser = Moment::parse)]
+    #[arg(long, value_name = "INSTANT", value_parser = instant)]
     from: Option<Moment>,
     /// How many are told
     #[arg(short, value_name = "N", default_value_t = 5)]
@@ -44,6 +44,11 @@ pub struct NextArgs {
     /// Write one JSON object a line
     #[arg(long)]
     json: bool,
+}
+
+/// Reads an instant.
+pub(super) fn instant(text: &str) -> Result<Moment, String> {
+    Moment::parse(text).map_err(|bad| bad.to_string())
 }
 
 /// The policies of a gap.

@@ -1,0 +1,134 @@
+use clap::Args;
+
+use crate::cli::execute::Telling;
+use crate::cli::goals::{Begin, Hold, LEADER, Where, begin, ledger_of, named, poke, tell};
+use crate::cli::{Exit, Failure, Ui, load};
+use crate::goal::{Cause, Known, Ledger, Part, turn};
+use crate::model::Goal;
+use crate::report::{WARN, paint};
+use crate::store::Reader;
+use crate::time::Moment;
+
+/// Run the cycles of slots of the past that did not begin
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Slots that have begun are left alone, so that it can be given again: after an interruption it goes
+on where it was. Excluded slots stay excluded. A daemon runs the slots one after the other; without
+one, this command does.")]
+pub struct BackfillArgs {
+    /// The goal: its id, or its file
+    #[arg(value_name = "GOAL")]
+    goal: String,
+    /// From this instant on
+    #[arg(long, value_name = "INSTANT", value_parser = super::next::instant)]
+    from: Moment,
+    /// Up to this instant
+    #[arg(long, value_name = "INSTANT", value_parser = super::next::instant)]
+    to: Moment,
+    /// How many slots at most
+    #[arg(long, value_name = "N", default_value_t = 100)]
+    most: usize,
+    /// Show the slots, and touch nothing
+    #[arg(long)]
+    dry_run: bool,
+}
+
+/// Runs what did not begin.
+pub fn run(ui: &Ui, args: &BackfillArgs) -> Result<Exit, Failure> {
+    let workspace = ui.workspace();
+    let path = named(ui, &workspace, &Where::Disk, &args.goal)?;
+    let files = Where::Disk.files(&workspace);
+    let (ready, goal) = load::goal(ui, &*files, (workspace.clone(), &path), Part::Look)?;
+    let slots = slots(ui, &goal, args)?;
+    if args.dry_run {
+        let lines: String = slots.iter().map(|slot| slot.to_second() + "\n").collect();
+        ui.print(&lines)?;
+        return Ok(Exit::Ok);
+    }
+    let (store, reader) = ledger_of(ui, &ready)?;
+    let now = ui.env.now();
+    let mut ledger = crate::cli::goals::StoreLedger {
+        store: &store,
+        reader: &reader,
+        token: None,
+    };
+    turn(&goal, &mut ledger, now)?;
+    let due = store.backfill(&goal.id, slots.clone(), now).wait()?;
+    let known = ledger.known(&goal.id)?;
+    drop((store, reader));
+    let count = slots.len();
+    ui.note(&format!("{due} of {count} slots are to begin; the others have begun before\n"));
+    let Ok(lead) = Hold::attempt(&workspace.state, LEADER)? else {
+        poke(&workspace.state);
+        ui.note("the daemon runs them, one after the other\n");
+        return Ok(Exit::Ok);
+    };
+    // Whoever leads may begin now: a slot begins once, whoever is faster.
+    drop(lead);
+    work(ui, &goal, (&ready, known.as_ref()), &slots)
+}
+
+/// The slots that are asked for: of the past, and not too many.
+fn slots(ui: &Ui, goal: &Goal, args: &BackfillArgs) -> Result<Vec<Moment>, Failure> {
+    let usage = |message: String| Failure::new(Exit::Usage, message);
+    if args.to < args.from {
+        return Err(usage(format!("--to {} is before --from {}", args.to, args.from)));
+    }
+    let now = ui.env.now();
+    if args.to > now {
+        let message = format!("--to {} has not come yet", args.to.to_second());
+        return Err(usage(message).hint("what is to come begins by itself"));
+    }
+    let before = Moment::from_millis(args.from.millis().saturating_sub(1));
+    let all = goal.timing.slots(before, args.to);
+    let wanted = all.filter(|slot| slot.excluded.is_none());
+    let slots: Vec<Moment> = wanted.take(args.most + 1).map(|slot| slot.at).collect();
+    if slots.len() > args.most {
+        let message = format!("these are more than {} slots", args.most);
+        return Err(usage(message).hint("give a shorter time, or --most N"));
+    }
+    Ok(slots)
+}
+
+/// Works on those that wait, one after the other.
+fn work(
+    ui: &Ui,
+    goal: &std::sync::Arc<Goal>,
+    (ready, known): (&load::Ready, Option<&Known>),
+    slots: &[Moment],
+) -> Result<Exit, Failure> {
+    let waits = |slot: &Moment| {
+        let open = known.into_iter().flat_map(|known| &known.open);
+        open.into_iter()
+            .any(|open| open.slot == *slot && open.cause == Cause::Backfill)
+    };
+    let mut exit = Exit::Ok;
+    for slot in slots.iter().filter(|slot| waits(slot)) {
+        let ask = Begin {
+            slot: Some(*slot),
+            cause: Cause::Backfill,
+            token: None,
+        };
+        match begin(ui, (ready, goal), ask, &Telling::default()) {
+            Ok(ended) => {
+                if !ended.verdict.health.is_good() {
+                    exit = Exit::RunFailed;
+                }
+                let word = ended.verdict.health.as_str();
+                ui.say(&format!("{} · {word}\n", slot.to_second()));
+            }
+            Err(failure) if still_due(ui, goal, *slot)? => return Err(failure),
+            Err(_) => {
+                let (warning, slot) = (paint(WARN, "warning:"), slot.to_second());
+                ui.say(&format!("{warning} {slot}: somebody else runs it\n"));
+            }
+        }
+    }
+    tell(ui)?;
+    Ok(exit)
+}
+
+fn still_due(ui: &Ui, goal: &Goal, slot: Moment) -> Result<bool, Failure> {
+    let known = Reader::open(&ui.workspace().state)?.known(&goal.id)?;
+    Ok(known.is_some_and(|known| known.open.iter().any(|open| open.slot == slot)))
+}

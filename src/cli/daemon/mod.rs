@@ -1,0 +1,25 @@
+//! The daemon: who looks at goals when they are due.
+//!
+//! ```text
+//! clock, files, pokes ──▶ look ──▶ goal::turn for each goal ──▶ ledger (one transaction each)
+//!                          ▲                 │
+//!                          │                 └──▶ a process for each cycle: `wf goal run --slot …`
+//!                          └── the end of one
+//! ```
+//!
+//! It decides and starts, and does no work itself: a cycle is a process of its own, which claims
+//! its slot in the transaction that records its run. So a daemon may die at any point: what was due
+//! and not claimed is due still, and what was claimed is adopted by the next daemon. One daemon
+//! leads: it holds a lock, and writes under a token that is refused once a later one was given.
+//!
+//! **Invariant:** without an event nothing wakes it up before the next slot.
+
+mod children;
+mod lead;
+mod look;
+mod reload;
+mod run;
+mod warp;
+
+pub use run::{Service, run};
+pub use warp::Warp;

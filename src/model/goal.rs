@@ -1,6 +1,7 @@
 use std::time::Duration;
 
 use crate::name::{EnvName, PlanId};
+use crate::schedule::Timing;
 
 /// When a goal is looked at, and what follows. What it looks at, and how it repairs that, is its
 /// [`Plan`](super::Plan).
@@ -15,6 +16,8 @@ pub struct Goal {
     pub title: Option<String>,
     /// The file of the goal, relative to the workspace.
     pub path: String,
+    /// When it is due.
+    pub timing: Timing,
     /// What is done about slots at which nobody was there.
     pub missed: Missed,
     /// How late a slot may begin and still be on time.

@@ -96,6 +96,7 @@ pub enum Command {
     Key(commands::key::KeyArgs),
     Audit(commands::audit::AuditArgs),
     Memory(commands::memory::MemoryArgs),
+    Goal(commands::goal::GoalArgs),
     Graph(commands::graph::GraphArgs),
     Gate(commands::gate::GateArgs),
     Diff(commands::diff::DiffArgs),

@@ -55,6 +55,7 @@ fn run(ui: &Ui, command: &Command) -> Result<Exit, Failure> {
         Command::Key(args) => commands::key::run(ui, args),
         Command::Audit(args) => commands::audit::run(ui, args),
         Command::Memory(args) => commands::memory::run(ui, args),
+        Command::Goal(args) => commands::goal::run(ui, args),
         Command::Graph(args) => commands::graph::run(ui, args),
         Command::Gate(args) => commands::gate::run(ui, args),
         Command::Diff(args) => commands::diff::run(ui, args),

@@ -106,17 +106,20 @@ fn named(text: &str, name: Piece, more: Option<&Piece>) -> Result<Cron, BadCron>
             "write the times: `* * * * *` is every minute, `*/10 * * * *` every ten".into()
         }
         "@every_second" => "write `* * * * * *`".into(),
-        lower => match MACROS.iter().find(|(name, _)| *name == lower) {
-            Some((name, _)) => format!("write `{name}`"),
-            None => {
-                let names: Vec<&str> = MACROS.iter().map(|(name, _)| *name).collect();
-                format!("there are {}", names.join(", "))
-            }
-        },
+        lower => macros(lower),
     };
     Err(name
         .bad(format!("`{}` is no schedule", name.text))
         .remedy(remedy))
+}
+
+/// Which macro to write.
+fn macros(lower: &str) -> String {
+    let mut names = MACROS.iter().map(|(name, _)| *name);
+    match names.find(|name| *name == lower) {
+        Some(name) => format!("write `{name}`"),
+        None => format!("there are {}", MACROS.map(|(name, _)| name).join(", ")),
+    }
 }
 
 /// Reads the fields.

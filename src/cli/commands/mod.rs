@@ -14,6 +14,7 @@ pub mod deny;
 pub mod diff;
 pub mod doctor;
 pub mod gate;
+pub mod goal;
 pub mod graph;
 pub mod init;
 pub mod key;

@@ -2,8 +2,8 @@
 
 use super::Notes;
 use crate::diag::{Code, Diagnostic};
-use crate::spec::Loaded;
 use crate::spec::ast::{Goal, Plan};
+use crate::spec::{Loaded, timing};
 
 /// A goal asks nobody, keeps something true, and looks at it without its steps.
 pub(super) fn check(loaded: &Loaded, file: usize, goal: &Goal, notes: &mut Notes) {
@@ -12,6 +12,10 @@ pub(super) fn check(loaded: &Loaded, file: usize, goal: &Goal, notes: &mut Notes
     asks_nobody(goal, notes);
     looks_only(plan, notes);
     secrets_exist(goal, loaded.is_whole(file), notes);
+    if let Some(source) = loaded.sources.get(file) {
+        let (_, wrong) = timing(goal, source);
+        wrong.into_iter().for_each(|mistake| notes.note(mistake));
+    }
     if loaded.is_whole(file) {
         says_something(goal, notes);
     }

@@ -22,6 +22,7 @@ mod lower;
 mod path;
 mod schema;
 mod text_part;
+mod timing;
 
 pub use files::{Disk, Files, MAX_FILE, Memory, Unreadable};
 pub use load::{MAX_FILES, MAX_USES, load, load_with, no_gate};
@@ -29,3 +30,4 @@ pub use loaded::{GATES, Loaded, gate_path};
 pub use lower::{Defaults, NotLowered, lower, lower_gate, lower_goal};
 pub use schema::{dag_schema, gate_schema, goal_schema, plan_schema, schema_of};
 pub use text_part::part;
+pub use timing::timing;

@@ -21,7 +21,13 @@ pub(super) fn shown(proposal: &Proposal, statement: &Statement) -> String {
         .iter()
         .map(|pin| (pin.path.clone(), pin.digest))
         .collect();
-    let mut text = consent(&ready.plan, &ready.path, &files, &proposal.bounds.given);
+    let mut text = consent(
+        &ready.plan,
+        &ready.path,
+        &files,
+        &proposal.bounds.given,
+        None,
+    );
     text.push_str(&Consent::default().within(&house(ready)).text());
     let _ = writeln!(text, "\n{}", paint(BOLD, "the approval"));
     for (name, bound) in &statement.params {

@@ -1,7 +1,7 @@
 use serde::{Serialize, Serializer, ser::SerializeStruct};
 
 use super::{Sheet, hides, plan};
-use crate::model::{Object, Plan};
+use crate::model::{Goal, Object, Plan};
 
 /// What a line is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -109,6 +109,16 @@ impl Consent {
         Self {
             lines: sheet.lines(),
         }
+    }
+
+    /// Adds when a goal begins its plan by itself, and what follows.
+    #[must_use]
+    pub fn of_goal(mut self, goal: &Goal) -> Self {
+        let mut sheet = Sheet::default();
+        sheet.inside("goal");
+        super::goal::goal(goal, &mut sheet);
+        self.lines.splice(0..0, sheet.lines());
+        self
     }
 
     /// Adds the values that parameters are given. Those of defaults are shown anyway.

@@ -14,10 +14,12 @@ mod budget;
 mod check;
 mod exact;
 mod gate;
+mod goal;
 mod line;
 mod plan;
 mod replan;
 mod sheet;
+mod spoken;
 mod step;
 #[cfg(test)]
 pub(super) mod tests;

@@ -6,8 +6,8 @@ use super::{Consent, House, consent};
 use crate::digest::Digest;
 use crate::model::Object;
 use crate::report::plain;
-use crate::spec::plan_schema;
-use sample::{ALL, plan};
+use crate::spec::{goal_schema, plan_schema};
+use sample::{ALL, GOAL, goal, plan};
 
 mod gates;
 pub(in crate::report) mod sample;
@@ -30,11 +30,12 @@ const WHOLE: &[&str] = &["Contract", "Param", "PlanOutput", "StepOutput"];
 
 /// Every key of the language with the thing that it is a key of.
 fn language() -> BTreeSet<(String, String)> {
-    let schema = plan_schema();
     let mut found = BTreeSet::new();
-    gather("Plan", &schema, &mut found);
-    for (name, definition) in schema["$defs"].as_object().unwrap() {
-        gather(name, definition, &mut found);
+    for (kind, schema) in [("Plan", plan_schema()), ("Goal", goal_schema())] {
+        gather(kind, &schema, &mut found);
+        for (name, definition) in schema["$defs"].as_object().unwrap() {
+            gather(name, definition, &mut found);
+        }
     }
     found
 }
@@ -65,9 +66,16 @@ fn every_key_of_the_language_is_shown_or_said_not_to_matter() {
 
 #[test]
 fn what_is_said_to_be_shown_is_shown() {
-    let view = Consent::of(&plan(ALL), "plan.md");
+    let of_plan = Consent::of(&plan(ALL), "plan.md");
+    let of_goal = all_of_a_goal();
     for (key, path, text) in keys() {
-        let is_there = view.lines.iter().any(|line| {
+        let view = if key.starts_with("Goal.") {
+            &of_goal
+        } else {
+            &of_plan
+        };
+        let rest = of_goal.lines.iter().filter(|line| line.within == "goal");
+        let is_there = view.lines.iter().chain(rest).any(|line| {
             let own = line.path();
             let here = own == path || own.ends_with(&format!(".{path}"));
             here && line.text.starts_with(text)
@@ -77,11 +85,26 @@ fn what_is_said_to_be_shown_is_shown() {
     }
 }
 
+fn all_of_a_goal() -> Consent {
+    let (plan, goal) = goal(GOAL);
+    Consent::of(&plan, "plan.md").of_goal(&goal)
+}
+
 #[test]
 fn no_two_lines_have_the_same_path() {
-    let view = Consent::of(&plan(ALL), "plan.md");
-    let paths: BTreeSet<String> = view.lines.iter().map(super::Line::path).collect();
-    assert_eq!(paths.len(), view.lines.len());
+    for view in [Consent::of(&plan(ALL), "plan.md"), all_of_a_goal()] {
+        let paths: BTreeSet<String> = view.lines.iter().map(super::Line::path).collect();
+        assert_eq!(paths.len(), view.lines.len());
+    }
+}
+
+#[test]
+fn a_goal_says_first_when_it_begins() {
+    let (plan, goal) = goal(GOAL);
+    let text = plain(&consent(&plan, "goal.md", &[], &Object::new(), Some(&goal)));
+    let expected = "\n\ngoal\n  schedule             on MON to FRI at 06:00, Europe/Berlin (0 6 * * MON-FRI)\n";
+    let at = text.find(expected).expect("it is there");
+    assert!(at < text.find("\nplan").unwrap_or(usize::MAX), "{text}");
 }
 
 #[test]
@@ -98,7 +121,7 @@ fn nested_plans_are_shown_once_and_in_full() {
 fn a_person_reads_it_in_80_columns() {
     let params = Object::from_iter([("day".to_owned(), "mon".into())]);
     let files = [("plan.md".to_owned(), Digest::of(ALL.as_bytes()))];
-    let text = plain(&consent(&plan(ALL), "plan.md", &files, &params));
+    let text = plain(&consent(&plan(ALL), "plan.md", &files, &params, None));
     for line in text.lines() {
         assert!(line.chars().count() <= 80, "{line}");
         assert_eq!(line, line.trim_end());
@@ -119,7 +142,7 @@ fn a_person_reads_it_in_80_columns() {
 fn nobody_is_fooled_by_characters_that_do_not_show() {
     let text = "---\nkind: plan\nid: sly\nsteps:\n  \
         - {id: a, run: \"echo safe # \\u202E}x; rm -rf ~\\u001b[2K\"}\n---\n";
-    let text = plain(&consent(&plan(text), "plan.md", &[], &Object::new()));
+    let text = plain(&consent(&plan(text), "plan.md", &[], &Object::new(), None));
     assert!(
         text.contains("are written as ⟨U+…⟩ in\n    steps.a.run\n"),
         "{text}"
@@ -138,7 +161,7 @@ fn long_scripts_are_shown_in_full() {
         "---\nkind: plan\nid: long\nsteps:\n  - id: a\n    run: |\n{}---\n",
         format!("      {long}\n").repeat(50)
     );
-    let text = plain(&consent(&plan(&text), "plan.md", &[], &Object::new()));
+    let text = plain(&consent(&plan(&text), "plan.md", &[], &Object::new(), None));
     let whole: String = text
         .lines()
         .filter_map(|line| {

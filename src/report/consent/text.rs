@@ -4,7 +4,7 @@ use anstyle::Style;
 
 use super::{Consent, Kind, Line, Sense, hides, visible};
 use crate::digest::Digest;
-use crate::model::{Object, Plan};
+use crate::model::{Goal, Object, Plan};
 use crate::report::paint::{BAD, BOLD, DIM, NAME, WARN, paint};
 use crate::report::plural;
 
@@ -14,9 +14,20 @@ const WIDTH: usize = 80;
 const KEYS: usize = 20;
 
 /// Everything that a plan will do, for a person who decides whether it may. `path` is the plan's
-/// file, `files` are those that the decision is about with their digests, `params` what is given.
-pub fn consent(plan: &Plan, path: &str, files: &[(String, Digest)], params: &Object) -> String {
+/// file, `files` are those that the decision is about with their digests, `params` what is given,
+/// `goal` is what begins it by itself.
+pub fn consent(
+    plan: &Plan,
+    path: &str,
+    files: &[(String, Digest)],
+    params: &Object,
+    goal: Option<&Goal>,
+) -> String {
     let view = Consent::of(plan, path).given(params);
+    let view = match goal {
+        Some(goal) => view.of_goal(goal),
+        None => view,
+    };
     let mut text = format!("{}  {}\n", paint(BOLD, plan.id().as_str()), visible(path));
     text.push_str(&warnings(&view));
     if !files.is_empty() {

@@ -30,7 +30,8 @@ record! {
         default exclude: Vec<Exclude>,
         /// No slot is before this: a date, a time in the goal's zone, or an instant.
         optional active_from: Spanned<String>,
-        /// No slot is at this or after it: a date, a time in the goal's zone, or an instant.
+        /// No slot is after this: a date, which is a whole day, a time in the goal's zone, or an
+        /// instant.
         optional active_until: Spanned<String>,
         /// How far slots are spread out: each goal has its own part of it, always the same.
         optional splay: Spanned<Period>,

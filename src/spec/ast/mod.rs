@@ -64,9 +64,7 @@ pub use rule::{
     RegexRule, Rule, StringMatch,
 };
 pub use sandbox::{Allow, CheckAllow, Limits};
-pub use schedule::{
-    Day, DstRule, Exclude, FoldWord, GapWord, HoursRule, MissedRule, ScheduleRule, TimedRule, When,
-};
+pub use schedule::{DstRule, Exclude, HoursRule, MissedRule, ScheduleRule, TimedRule, When};
 pub use secret::{Secret, SecretFrom};
 pub use shell::{Shell, ShellWord};
 pub use step::Step;

@@ -4,6 +4,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 
 use crate::diag::{Code, Diagnostic};
 use crate::model::MissedRun;
+use crate::schedule::{Fold, Gap, Weekday};
 use crate::source::{Span, Spanned};
 use crate::spec::decode::{Decode, Decoder, Fields, Period, record, words};
 use crate::spec::yaml::{Node, Yaml};
@@ -43,35 +44,15 @@ record! {
     /// What happens where clocks are put forward or back.
     pub struct DstRule as "a dst" {
         /// A time that does not exist, as the clock jumps over it: `run_at_transition` if absent.
-        optional gap: GapWord,
+        optional gap: Gap,
         /// A time that exists twice, as the clock goes back: `first` if absent.
-        optional overlap: FoldWord,
+        optional overlap: Fold,
     }
 }
 
-/// What happens at a time that does not exist.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum GapWord {
-    /// `skip`
-    Skip,
-    /// `run_at_transition`
-    RunAtTransition,
-}
+words!(Gap { "skip" => Self::Skip, "run_at_transition" => Self::RunAtTransition });
 
-/// What happens at a time that exists twice.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum FoldWord {
-    /// `first`
-    First,
-    /// `last`
-    Last,
-    /// `both`
-    Both,
-}
-
-words!(GapWord { "skip" => Self::Skip, "run_at_transition" => Self::RunAtTransition });
-
-words!(FoldWord { "first" => Self::First, "last" => Self::Last, "both" => Self::Both });
+words!(Fold { "first" => Self::First, "last" => Self::Last, "both" => Self::Both });
 
 record! {
     /// What is done about slots at which nobody was there.
@@ -105,30 +86,11 @@ record! {
         /// Its end, which does not belong to it: `06:00`.
         required until: Spanned<String>,
         /// The days on which it begins: every day if absent.
-        default on: Vec<Spanned<Day>>,
+        default on: Vec<Spanned<Weekday>>,
     }
 }
 
-/// A day of the week.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Day {
-    /// `MON`
-    Mon,
-    /// `TUE`
-    Tue,
-    /// `WED`
-    Wed,
-    /// `THU`
-    Thu,
-    /// `FRI`
-    Fri,
-    /// `SAT`
-    Sat,
-    /// `SUN`
-    Sun,
-}
-
-words!(Day {
+words!(Weekday {
     "MON" => Self::Mon,
     "TUE" => Self::Tue,
     "WED" => Self::Wed,

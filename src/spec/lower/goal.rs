@@ -12,12 +12,13 @@ pub fn lower_goal(loaded: &Loaded) -> Result<Arc<Goal>, NotLowered> {
     }
     let written = loaded.goal().ok_or(NotLowered::Broken)?;
     let source = loaded.sources.first().ok_or(NotLowered::Broken)?;
+    let (timing, _) = crate::spec::timing(written, source);
     let id = written.id.as_ref().ok_or(NotLowered::Broken)?;
     Ok(Arc::new(Goal {
         id: id.value.clone(),
         title: written.title.clone(),
         path: source.path().to_owned(),
-        timing: unimplemented!(),
+        timing: timing.ok_or(NotLowered::Broken)?,
         missed: missed(written.missed.as_ref()),
         window: (written.window.as_ref()).map_or(Goal::WINDOW, |window| window.value.0),
         overlap: (written.overlap.as_ref()).map_or_else(Default::default, |word| word.value),

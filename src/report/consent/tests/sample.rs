@@ -3,9 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::model::{OnFailure, Parts, Plan, Policy, Replan, Retry, Step};
+use crate::model::{Goal, OnFailure, Parts, Plan, Policy, Replan, Retry, Step};
 use crate::name::PlanId;
-use crate::spec::{Defaults, Memory, load, lower};
+use crate::spec::{Defaults, Loaded, Memory, load, lower, lower_goal};
 
 /// A plan that uses every key of the language, each with a value that stands nowhere else.
 pub(in crate::report) const ALL: &str = r#"---
@@ -196,6 +196,50 @@ Prose of the plan.
 Prose of a step.
 "#;
 
+/// A goal that says everything that only goals say.
+pub(in crate::report) const GOAL: &str = r#"---
+kind: goal
+id: all-goal-keys
+title: A title of the goal
+description: A description of the goal
+schedule:
+  - "0 6 * * MON-FRI"
+  - {cron: "7 0 L * *", timezone: Asia/Tokyo}
+  - {at: 2026-12-01T09:03}
+timezone: Europe/Berlin
+dst: {gap: skip, overlap: both}
+exclude: [2026-12-25, 2026-12-28..2027-01-02, {from: "22:00", until: "06:00", on: [SAT]}]
+active_from: 2026-01-01
+active_until: 2030-01-01T00:00:00Z
+splay: 81s
+window: 82s
+missed: {run: all, window: 83h, cap: 84}
+overlap: allow
+auto_pause_after: 85
+on_failure: spawn_plan
+approval: none
+repair: {uses: parts.md, with: {what: "{{ params.goal_param }}"}}
+notify:
+  - {on: [failed, paused], exec: [sendmail, ops@example.org]}
+  - {on: [missed], webhook: {url: https://example.org/hook, secret: HOOK_KEY}}
+  - {on: [healthy], webhook: {url_secret: HOOK_URL}}
+params: {goal_param: {type: string, default: goal-value}}
+env: {GOAL_VAR: goal-variable}
+secrets:
+  HOOK_KEY: {from: env, name: THE_KEY}
+  HOOK_URL: {from: env, name: THE_URL}
+policy: {max_parallel: 86}
+timeout: 87s
+budget: {max_attempts: 88}
+gates: [{id: goal-gate, on: on_input, provider: predicate, check: approval_always, on_block: goal_told}]
+escalation: {goal_told: {action: respond, message: the goal said so}}
+replan: {max_replans: 89}
+planner: {exec: [ask-goal-planner]}
+on_stuck: abandon
+verify: [{name: goal_check, run: look at the goal}]
+---
+"#;
+
 /// The plan that it uses.
 pub(in crate::report) const PARTS: &str = "---\nkind: plan\nid: parts\nparams: {what: {type: string}}\n\
     steps:\n  - {id: inner, run: inner script, env: {WHAT: \"{{ params.what }}\"}}\n---\n";
@@ -214,11 +258,22 @@ pub(in crate::report) fn plan(text: &str) -> Arc<Plan> {
         "{from: env, name: UNUSED}"
     };
     let text = &text.replace("KEYRING\n", &format!("{keyring}\n"));
-    let files = [("plan.md", text.as_str()), ("parts.md", PARTS)];
+    lower(&loaded(text), &defaults()).unwrap()
+}
+
+/// A goal by its text, with `parts.md` beside it, and its plan.
+pub(in crate::report) fn goal(text: &str) -> (Arc<Plan>, Arc<Goal>) {
+    let loaded = loaded(text);
+    let plan = lower(&loaded, &defaults()).unwrap();
+    (plan, lower_goal(&loaded).unwrap())
+}
+
+fn loaded(text: &str) -> Loaded {
+    let files = [("plan.md", text), ("parts.md", PARTS)];
     let files = files.map(|(path, text)| (path.to_owned(), text.as_bytes().to_vec()));
     let loaded = load(&Memory(files.into()), "plan.md");
     assert_eq!(loaded.diagnostics, []);
-    lower(&loaded, &defaults()).unwrap()
+    loaded
 }
 
 fn defaults() -> Defaults {

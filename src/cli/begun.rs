@@ -20,6 +20,9 @@ pub struct Begun {
     pub strict: bool,
     /// Of a goal: which run of a cycle it is. A goal is not run otherwise.
     pub part: Option<Part>,
+    /// Whether it goes on with something that has told what may be wrong with the files. It is not
+    /// recorded.
+    pub goes_on: bool,
 }
 
 impl Begun {
@@ -29,7 +32,7 @@ impl Begun {
         Self {
             jobs,
             strict,
-            part: None,
+            ..Self::default()
         }
     }
 
@@ -47,6 +50,7 @@ impl Begun {
             jobs: jobs.and_then(|jobs| u32::try_from(jobs).ok()),
             strict: config.get(STRICT).and_then(Value::as_bool) == Some(true),
             part: Part::deserialize(config.get(PART).unwrap_or(&Value::Null)).ok(),
+            goes_on: false,
         }
     }
 
@@ -76,7 +80,12 @@ mod tests {
         for jobs in [None, Some(1), Some(u32::MAX)] {
             for strict in [false, true] {
                 let part = strict.then_some(Part::Look);
-                let begun = Begun { jobs, strict, part };
+                let begun = Begun {
+                    jobs,
+                    strict,
+                    part,
+                    goes_on: false,
+                };
                 assert_eq!(Begun::recorded(&begun.record(Value::Null)), begun);
                 let among = begun.record(json!({"retry": {"all": true}}));
                 assert_eq!(Begun::recorded(&among), begun);

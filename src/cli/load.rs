@@ -115,8 +115,10 @@ pub fn ready(
     let (config, written) = configuration(ui, files, &workspace)?;
     let config = config.begun(begun.strict);
     let mut loaded = checked(files, &path, &config.gates());
-    let wrong = by_file(ui, &workspace, &loaded);
-    say(ui, &wrong);
+    // What goes on with a cycle has said what there is to say.
+    if loaded.has_errors() || !begun.goes_on {
+        say(ui, &by_file(ui, &workspace, &loaded));
+    }
     if loaded.has_errors() {
         return Err(Failure::silent(Exit::Invalid));
     }
@@ -202,8 +204,13 @@ pub fn snapshot_as(
         return Err(Failure::new(Exit::State, message));
     }
     let begun = Begun::recorded(&reader.config(&top)?);
+    let goes_on = part.is_some();
     let part = part.or(begun.part);
-    let begun = Begun { part, ..begun };
+    let begun = Begun {
+        part,
+        goes_on,
+        ..begun
+    };
     ready(ui, &Memory(files), ui.workspace(), path, begun)
 }
 

@@ -3,7 +3,7 @@ use std::path::Path;
 use super::refused::refused;
 use super::standing::spawned;
 use super::{Rules, pins, token_path};
-use crate::approval::{Policy, Refusal, Scope, Subject, Token, allows, check};
+use crate::approval::{Policy, Refusal, Subject, Token, allows, check};
 use crate::cli::load::Ready;
 use crate::cli::{Failure, Ui};
 use crate::machine::{Approved, Fact};

@@ -1,8 +1,10 @@
 use clap::{Args, ValueEnum};
 
 use super::shown;
-use crate::cli::{Exit, Failure, Ui};
+use crate::cli::goals::{Where, named};
+use crate::cli::{Exit, Failure, Ui, load};
 use crate::diag::{Code, Diagnostic};
+use crate::goal::Part;
 use crate::report::mistakes;
 use crate::schedule::{BadZone, Cron, Dst, Fold, Gap, Timing, When, Zone};
 use crate::source::{Source, Span};
@@ -15,6 +17,7 @@ const WIDTH: usize = 100;
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
+  wf goal next nightly -n 10
   wf goal next --cron '30 2 * * *' --timezone Europe/Berlin
   wf goal next --cron '*/10 22-3 * * MON-FRI' --timezone America/New_York -n 20
   wf goal next --cron '30 1 * * *' --timezone Europe/Berlin --dst-overlap both \\
@@ -23,17 +26,20 @@ Examples:
 Nothing is run and nothing is recorded; only the zones of the system are read, or those that are
 built in. docs/goals.md tells how an expression is written, and what happens when clocks are changed.")]
 pub struct NextArgs {
+    /// The goal: its id, or its file
+    #[arg(value_name = "GOAL", required_unless_present = "cron")]
+    goal: Option<String>,
     /// Times, as cron writes them: minutes, hours, days of the month, months, days of the week
-    #[arg(long, value_name = "EXPR")]
-    cron: String,
+    #[arg(long, value_name = "EXPR", conflicts_with = "goal")]
+    cron: Option<String>,
     /// The zone whose clocks show these times
-    #[arg(long, value_name = "ZONE", default_value = "UTC")]
+    #[arg(long, value_name = "ZONE", default_value = "UTC", conflicts_with = "goal")]
     timezone: String,
     /// What becomes of a time that clocks going forward pass over
-    #[arg(long, value_name = "POLICY", default_value = "run_at_transition")]
+    #[arg(long, value_name = "POLICY", default_value = "run_at_transition", conflicts_with = "goal")]
     dst_gap: GapArg,
     /// When a time comes that clocks going back show twice
-    #[arg(long, value_name = "POLICY", default_value = "first")]
+    #[arg(long, value_name = "POLICY", default_value = "first", conflicts_with = "goal")]
     dst_overlap: OverlapArg,
     /// Tell what comes after this instant, like 2026-11-21T09:30:00Z [default: now]
     #[arg(long, value_name = "INSTANT", value_parser = instant)]
@@ -75,14 +81,25 @@ enum OverlapArg {
 
 /// Tells the next slots.
 pub(super) fn run(ui: &Ui, args: &NextArgs) -> Result<Exit, Failure> {
-    let Some(expression) = expression(ui, &args.cron) else {
-        return Err(Failure::silent(Exit::Usage));
+    let timing = match (&args.goal, &args.cron) {
+        (Some(goal), _) => {
+            let workspace = ui.workspace();
+            let path = named(ui, &workspace, &Where::Disk, goal)?;
+            let files = Where::Disk.files(&workspace);
+            let place = (workspace.clone(), path.as_str());
+            load::goal(ui, &*files, place, Part::Look)?.1.timing.clone()
+        }
+        (None, cron) => {
+            let Some(expression) = expression(ui, cron.as_deref().unwrap_or_default()) else {
+                return Err(Failure::silent(Exit::Usage));
+            };
+            Timing::of(When::Cron {
+                expression,
+                zone: Zone::parse(&args.timezone).map_err(|bad| no_zone(&bad))?,
+                dst: args.dst(),
+            })
+        }
     };
-    let timing = Timing::of(When::Cron {
-        expression,
-        zone: Zone::parse(&args.timezone).map_err(|bad| no_zone(&bad))?,
-        dst: args.dst(),
-    });
     let from = args.from.unwrap_or_else(|| ui.env.now());
     let slots = timing
         .slots(from, Moment::from_millis(i64::MAX))

@@ -258,3 +258,12 @@ fn the_same_news_has_the_same_id() {
         assert_ne!(id, other);
     }
 }
+
+#[test]
+fn the_example_of_the_document_is_one() {
+    let document = include_str!("../../../docs/daemon.md");
+    let shown = document.split("```json\n").nth(1).unwrap();
+    let shown = shown.split("```").next().unwrap();
+    let notice: Notice = serde_json::from_str(shown).unwrap();
+    assert_eq!(serde_json::to_string_pretty(&notice).unwrap(), shown.trim());
+}

@@ -31,13 +31,15 @@ async fn silent(watch: &mut Watch, what: &str) {
     assert!(told.is_err(), "{what} was told");
 }
 
+/// Changes something below a folder.
+type Change = fn(&Path);
+
 #[tokio::test]
 async fn each_kind_of_change_is_told_once() {
     let (_dir, path) = folder();
     write(&path.join("goals/deep/a.md"));
     let mut watch = Watch::new(&[path.join("goals")], &[]).unwrap();
     silent(&mut watch, "nothing").await;
-    type Change = fn(&Path);
     let changes: [(&str, Change); 7] = [
         ("a new file", |p| write(&p.join("goals/b.md"))),
         ("a file further down", |p| write(&p.join("goals/deep/a.md"))),
@@ -49,7 +51,7 @@ async fn each_kind_of_change_is_told_once() {
             fs::remove_file(p.join("goals/b.md")).unwrap();
         }),
         ("a new folder", |p| {
-            fs::create_dir(p.join("goals/new")).unwrap()
+            fs::create_dir(p.join("goals/new")).unwrap();
         }),
         ("a file in the new folder", |p| {
             write(&p.join("goals/new/c.md"));

@@ -246,6 +246,18 @@ wf_cycles_total{result=\"held\"} 2
     }
 
     #[test]
+    fn the_document_names_each() {
+        let document = include_str!("../../../docs/daemon.md");
+        let page = metrics(&health(), Format::Prometheus);
+        let types = page.lines().filter_map(|line| line.strip_prefix("# TYPE "));
+        let names: Vec<&str> = types.filter_map(|line| line.split(' ').next()).collect();
+        assert!(names.len() > 8, "{names:?}");
+        for name in names {
+            assert!(document.contains(&format!("`{name}")), "{name}");
+        }
+    }
+
+    #[test]
     fn seconds_do_not_lose_their_zeros() {
         assert_eq!(seconds(Moment::from_millis(1_005)), "1.005");
         assert_eq!(seconds(Moment::from_millis(-1)), "-1");

@@ -1,5 +1,4 @@
 use std::net::SocketAddr;
-use std::time::Duration;
 
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
@@ -186,11 +185,11 @@ async fn who_says_nothing_is_sent_away_and_others_get_their_turn() {
         let began = Instant::now();
         assert_eq!(status(&get(at, "/healthz", "").await), "200");
         let took = began.elapsed();
-        assert!(took > LIMIT / 2 && took < LIMIT * 2, "{took:?}");
+        assert!(took > LIMIT / 2 && took < LIMIT * 3, "{took:?}");
         drop(idle);
         let began = Instant::now();
         assert_eq!(status(&get(at, "/healthz", "").await), "200");
-        assert!(began.elapsed() < Duration::from_secs(2));
+        assert!(began.elapsed() < LIMIT);
     })
     .await;
 }

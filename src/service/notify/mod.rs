@@ -2,7 +2,7 @@
 //!
 //! What is told is a [`Notice`]. It is tried up to [`TRIES`] times, with the same id, so that who
 //! gets it twice can drop the second; the pauses come from the caller. What cannot become better by
-//! trying again (a program that is not there, an address that refuses) is not tried again.
+//! trying again (an address that is none, an answer like 404, a redirection) is not tried again.
 //!
 //! Webhooks are signed as [Standard Webhooks](https://www.standardwebhooks.com/) says:
 //! `webhook-id`, `webhook-timestamp` in seconds, and `webhook-signature`, which is `v1,` and the

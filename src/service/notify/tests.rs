@@ -127,6 +127,8 @@ async fn a_command_that_cannot_begin_says_so() {
     absent.argv = vec!["no-such-program".into()];
     let untold = told(&Channel::Command(absent)).await.unwrap_err();
     assert!(untold.why.contains("`no-such-program`"), "{untold}");
+    // Somebody may just be installing it.
+    assert_eq!(untold.tries, 3);
 }
 
 #[tokio::test]
@@ -257,4 +259,14 @@ fn the_same_news_has_the_same_id() {
     ] {
         assert_ne!(id, other);
     }
+}
+
+#[test]
+fn the_example_of_the_document_is_one() {
+    let document = include_str!("../../../docs/daemon.md");
+    let shown = document.split("```json\n").nth(1).unwrap();
+    let shown = shown.split("```").next().unwrap();
+    let notice: Notice = serde_json::from_str(shown).unwrap();
+    let shown: serde_json::Value = serde_json::from_str(shown).unwrap();
+    assert_eq!(serde_json::to_value(&notice).unwrap(), shown);
 }

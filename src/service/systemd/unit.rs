@@ -50,7 +50,8 @@ pub struct BadUnit {
 
 /// What is the same in every unit. No namespace, mount or system call is taken away: sandboxes are
 /// made of user namespaces, and a `/proc` that is covered in part cannot be mounted in them. One
-/// step that runs out of memory is one step that failed.
+/// step that runs out of memory is one step that failed. `Delegate` lets keepers make control groups
+/// of their own.
 const SAME: &str = "\
 KillMode=mixed
 TimeoutStopSec=90
@@ -58,6 +59,7 @@ Restart=on-failure
 RestartSec=5
 RestartPreventExitStatus=2 3
 OOMPolicy=continue
+Delegate=yes
 NoNewPrivileges=yes
 LockPersonality=yes
 RestrictRealtime=yes

@@ -25,7 +25,7 @@ const MANY: usize = 4096;
 /// Watches folders and files.
 #[derive(Debug)]
 pub struct Watch {
-    queue: AsyncFd<OwnedFd>,
+    pub(super) queue: AsyncFd<OwnedFd>,
     folders: Vec<PathBuf>,
     files: Vec<PathBuf>,
     places: Places,
@@ -50,7 +50,7 @@ impl Watch {
         reason = "its replacement is unsafe; the descriptor is owned, and is never another"
     )]
     pub fn new(folders: &[PathBuf], files: &[PathBuf]) -> io::Result<Self> {
-        let queue = inotify::init(CreateFlags::NONBLOCK | CreateFlags::CLOEXEC)?;
+        let queue = inotify::init(CreateFlags::NONBLOCK | CreateFlags::CLOEXEC).map_err(none)?;
         let places = places::find(&queue, folders, files)?;
         Ok(Self {
             queue: AsyncFd::new(queue)?,
@@ -141,6 +141,21 @@ impl Watch {
             self.moved |= moved;
         }
     }
+}
+
+/// Says why nothing at all can be watched. Two limits share one number.
+fn none(error: Errno) -> io::Error {
+    if error == Errno::MFILE {
+        return io::Error::other(
+            "files cannot be watched: either this process has too many of them open, or this user \
+             watches with as many programs as the system allows; raise that with \
+             `sysctl fs.inotify.max_user_instances=1024`",
+        );
+    }
+    io::Error::new(
+        io::Error::from(error).kind(),
+        format!("files cannot be watched: {error}"),
+    )
 }
 
 /// Takes what the kernel has; says whether that is all.

@@ -1,4 +1,5 @@
 use std::fs;
+use std::os::fd::AsRawFd as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -31,13 +32,15 @@ async fn silent(watch: &mut Watch, what: &str) {
     assert!(told.is_err(), "{what} was told");
 }
 
+/// Changes something below a folder.
+type Change = fn(&Path);
+
 #[tokio::test]
 async fn each_kind_of_change_is_told_once() {
     let (_dir, path) = folder();
     write(&path.join("goals/deep/a.md"));
     let mut watch = Watch::new(&[path.join("goals")], &[]).unwrap();
     silent(&mut watch, "nothing").await;
-    type Change = fn(&Path);
     let changes: [(&str, Change); 7] = [
         ("a new file", |p| write(&p.join("goals/b.md"))),
         ("a file further down", |p| write(&p.join("goals/deep/a.md"))),
@@ -49,7 +52,7 @@ async fn each_kind_of_change_is_told_once() {
             fs::remove_file(p.join("goals/b.md")).unwrap();
         }),
         ("a new folder", |p| {
-            fs::create_dir(p.join("goals/new")).unwrap()
+            fs::create_dir(p.join("goals/new")).unwrap();
         }),
         ("a file in the new folder", |p| {
             write(&p.join("goals/new/c.md"));
@@ -164,6 +167,64 @@ async fn many_changes_are_one_and_none_waits_for_ever() {
     }
     let took = began.elapsed();
     assert!(took >= LONGEST && took < LONG, "{took:?}");
+}
+
+/// Folders come, go and change places in bursts; in the end each that is there is watched, and none
+/// that is not.
+#[tokio::test]
+async fn after_any_moves_just_what_is_there_is_watched() {
+    let (_dir, path) = folder();
+    let (within, outside) = (path.join("in"), path.join("out"));
+    for folder in [&within, &outside] {
+        fs::create_dir(folder).unwrap();
+    }
+    let mut watch = Watch::new(std::slice::from_ref(&within), &[]).unwrap();
+    let mut dice = 7_u64;
+    let mut roll = |sides: usize| {
+        dice = dice.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        usize::try_from(dice >> 33).unwrap() % sides
+    };
+    let all = |root: &Path| -> Vec<PathBuf> {
+        let found = walkdir::WalkDir::new(root).into_iter().flatten();
+        let found = found.filter(|entry| entry.file_type().is_dir());
+        found.map(walkdir::DirEntry::into_path).collect()
+    };
+    for burst in 0..12 {
+        for number in 0..10 {
+            let folders = [all(&within), all(&outside)].concat();
+            let (from, to) = (&folders[roll(folders.len())], &folders[roll(folders.len())]);
+            let new = to.join(format!("d{burst}-{number}"));
+            // What makes no sense, as a move into itself, fails, and that is fine.
+            let _ = match roll(6) {
+                0 | 1 => fs::rename(from, &new),
+                2 if *from != within && *from != outside => fs::remove_dir_all(from),
+                _ => fs::create_dir(&new),
+            };
+            for root in [&within, &outside] {
+                let _ = fs::create_dir(root);
+            }
+        }
+        write(&within.join("sign"));
+        told(&mut watch, "a burst").await;
+    }
+    fs::create_dir_all(within.join("leaves/too")).unwrap();
+    told(&mut watch, "a new tree").await;
+    fs::rename(within.join("leaves"), outside.join("leaves")).unwrap();
+    told(&mut watch, "its move").await;
+    for folder in all(&within) {
+        write(&folder.join("f"));
+        told(&mut watch, &format!("a file in {}", folder.display())).await;
+    }
+    let number = watch.queue.as_raw_fd();
+    let known = fs::read_to_string(format!("/proc/self/fdinfo/{number}")).unwrap();
+    let watched = known.lines().filter(|line| line.starts_with("inotify "));
+    let there = all(&within).len();
+    assert!(there > 3, "{there}");
+    assert_eq!(watched.count(), there, "{known}");
+    for folder in all(&outside) {
+        write(&folder.join("f"));
+    }
+    silent(&mut watch, "a file outside").await;
 }
 
 #[tokio::test]

@@ -21,34 +21,16 @@ fn systems() -> Owner {
     }
 }
 
+/// The document shows a whole unit; this is what is written.
 #[test]
-fn the_whole_text_for_a_user() {
-    let expected = "\
-[Unit]
-Description=Goals of /tmp
-StartLimitIntervalSec=5min
-StartLimitBurst=5
-
-[Service]
-Type=notify
-ExecReload=kill -HUP $MAINPID
-ExecStart=:\"/usr/bin/true\" \"daemon\"
-WorkingDirectory=/tmp
-Environment=\"PATH=/usr/local/bin:/usr/bin:/bin\"
-KillMode=mixed
-TimeoutStopSec=90
-Restart=on-failure
-RestartSec=5
-RestartPreventExitStatus=2 3
-OOMPolicy=continue
-NoNewPrivileges=yes
-LockPersonality=yes
-RestrictRealtime=yes
-
-[Install]
-WantedBy=default.target
-";
-    assert_eq!(unit().text().unwrap(), expected);
+fn the_whole_text_is_that_of_the_document() {
+    let mut unit = unit();
+    unit.program = "/usr/local/bin/wf".into();
+    unit.workspace = "/home/ada/work".into();
+    let text = unit.text().unwrap();
+    let document = include_str!("../../../../docs/daemon.md");
+    let shown = document.split("```ini\n").nth(1).unwrap();
+    assert_eq!(shown.split("```").next().unwrap(), text);
 }
 
 #[test]

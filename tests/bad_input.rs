@@ -103,7 +103,7 @@ fn names_that_would_be_paths() {
 
 #[test]
 fn kinds_that_are_not_built_yet_say_so() {
-    refused("---\nkind: goal\nid: x\n---\n", "not built yet");
+    refused("---\nkind: skill\nid: x\n---\n", "not built yet");
     let sandbox = Sandbox::new();
     sandbox.file(
         "skills/x/SKILL.md",

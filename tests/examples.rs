@@ -1,6 +1,7 @@
 //! Every example, run by the real program in a copy of the workspace.
 
 mod approval;
+mod goal;
 mod healed;
 
 use std::path::Path;
@@ -118,7 +119,7 @@ const EXAMPLES: &[Example] = &[
 ];
 
 /// Examples that are more than one run, each with tests of its own.
-const STORIES: &[&str] = &["approval"];
+const STORIES: &[&str] = &["approval", "goals"];
 
 /// A copy of the workspace with its examples.
 pub fn workshop() -> Sandbox {

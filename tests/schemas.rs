@@ -83,3 +83,45 @@ fn the_schema_of_plans_takes_plans_and_refuses_typos() {
         assert!(mistake.is_some(), "{bad}");
     }
 }
+
+#[test]
+fn the_schema_of_goals_takes_goals_and_refuses_typos() {
+    let schema = Schema::new(spec::goal_schema()).expect("it is one");
+    let goal = |more: Value| {
+        let mut goal = serde_json::json!({
+            "kind": "goal", "id": "small", "schedule": "0 6 * * *",
+            "verify": [{ "name": "ok", "run": "true" }],
+        });
+        for (key, value) in more.as_object().expect("keys") {
+            goal[key] = value.clone();
+        }
+        goal
+    };
+    for good in [
+        serde_json::json!({}),
+        serde_json::json!({ "schedule": { "at": "2026-12-01T09:00", "timezone": "Asia/Tokyo" } }),
+        serde_json::json!({ "schedule": ["@daily", { "cron": "0 6 * * *" }] }),
+        serde_json::json!({ "exclude": ["2026-12-25", "2026-12-24..2027-01-02",
+            { "from": "22:00", "until": "06:00", "on": ["SAT"] }] }),
+        serde_json::json!({ "missed": { "run": "all", "window": "1d", "cap": 3 },
+            "overlap": "queue_all" }),
+        serde_json::json!({ "on_failure": "spawn_plan", "approval": "none",
+            "repair": { "steps": [{ "id": "a", "run": "x" }] } }),
+        serde_json::json!({ "notify": [{ "on": ["failed"], "webhook": { "url": "https://a" } }] }),
+    ] {
+        let mistake = schema.mistake(&goal(good.clone()));
+        assert_eq!(mistake, None, "{good}");
+    }
+    for bad in [
+        serde_json::json!({ "schedule": 5 }),
+        serde_json::json!({ "schedule": { "crom": "0 6 * * *" } }),
+        serde_json::json!({ "exclude": ["christmas"] }),
+        serde_json::json!({ "overlap": "wait" }),
+        serde_json::json!({ "steps": [] }),
+        serde_json::json!({ "notify": [{ "on": ["ok"], "exec": ["true"] }] }),
+        serde_json::json!({ "window": 5 }),
+    ] {
+        let mistake = schema.mistake(&goal(bad.clone()));
+        assert!(mistake.is_some(), "{bad}");
+    }
+}

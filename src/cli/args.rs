@@ -98,6 +98,7 @@ pub enum Command {
     Memory(commands::memory::MemoryArgs),
     Goal(commands::goal::GoalArgs),
     Daemon(commands::daemon::DaemonArgs),
+    Sim(commands::sim::SimArgs),
     Graph(commands::graph::GraphArgs),
     Gate(commands::gate::GateArgs),
     Diff(commands::diff::DiffArgs),

@@ -85,7 +85,7 @@ codes! {
     UnknownZone "goal/unknown-zone" Error "A time zone does not exist."
     TimeInvalid "goal/bad-time" Error "A date or a time does not exist, or a span of time ends before it begins."
     NeverDue "goal/never-due" Error "A goal is never due."
-    SplayWide "goal/wide-splay" Warning "A goal may begin as late as its next slot."
+    SplayWide "goal/wide-splay" Warning "A goal is spread out over more time than there is between two of its slots."
     SectionUnused "plan/unused-section" Warning "A section has a fenced script that no step takes."
     TaintShell "taint/shell" Warning "A value from outside reaches a shell, an interpreter or the choice of a program."
     TaintPath "taint/path" Warning "A value from outside reaches the name of a file."

@@ -303,3 +303,6 @@ fn wide_splay(goal: &Goal, timing: &Timing) -> Option<Diagnostic> {
     let mistake = Diagnostic::new(Code::SplayWide, splay.span, message);
     Some(mistake.help(format!("write at most `splay: {between}`")))
 }
+
+#[cfg(test)]
+mod tests;

@@ -29,5 +29,6 @@ pub mod run;
 pub mod runs;
 pub mod schema;
 pub mod show;
+pub mod sim;
 pub mod verify;
 pub mod why;

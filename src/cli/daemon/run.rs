@@ -89,7 +89,7 @@ enum Event {
     /// A file changed.
     Changed,
     /// A process ended.
-    Gone(Gone),
+    Gone,
     /// It is told to end.
     Stop,
     /// It is told to read everything again.
@@ -131,7 +131,7 @@ impl Daemon<'_> {
                 return Ok(Exit::Ok);
             }
             match self.event(&mut waits, wake).await? {
-                Event::Alarm | Event::Gone(_) => {}
+                Event::Alarm | Event::Gone => {}
                 Event::Changed => self.changed(&mut waits)?,
                 Event::Reload => {
                     let _ = self.notify.reloading();
@@ -181,7 +181,9 @@ impl Daemon<'_> {
         if let Some(warp) = &self.warp {
             // No time passes while somebody works.
             if self.children.len() > 0 {
-                return Ok(Event::Gone(self.gone().await));
+                let gone = self.children.ended().await;
+                self.note(&gone);
+                return Ok(Event::Gone);
             }
             return Ok(if warp.go(wake) { Event::Alarm } else { Event::Stop });
         }
@@ -212,13 +214,7 @@ impl Daemon<'_> {
             }
         };
         self.note(&gone);
-        Ok(Event::Gone(gone))
-    }
-
-    async fn gone(&mut self) -> Gone {
-        let gone = self.children.ended().await;
-        self.note(&gone);
-        gone
+        Ok(Event::Gone)
     }
 
     /// Takes note of how a process ended.

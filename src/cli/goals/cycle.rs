@@ -35,8 +35,6 @@ pub struct Begin {
 pub struct Ended {
     /// The goal.
     pub goal: PlanId,
-    /// Its first run.
-    pub run: RunId,
     /// How.
     pub verdict: Verdict,
 }
@@ -84,7 +82,6 @@ pub fn adopt(ui: &Ui, run: &RunId, telling: &Telling) -> Result<Ended, Failure> 
         hold.remove();
         return Ok(Ended {
             goal: cycle.goal,
-            run: cycle.run,
             verdict: Verdict { health, why },
         });
     }
@@ -259,7 +256,6 @@ fn close(
     hold.remove();
     Ok(Ended {
         goal: goal.id.clone(),
-        run: run.clone(),
         verdict,
     })
 }

@@ -63,3 +63,100 @@ fn address(hook: &ast::Webhook) -> Option<WebhookUrl> {
     let kept = kept.map(|name| WebhookUrl::Secret(name.value.clone()));
     kept.or_else(|| Some(WebhookUrl::Text(hook.url.as_ref()?.value.clone())))
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::time::Duration;
+
+    use super::super::tests::defaults;
+    use crate::model::{
+        Given, Goal, GoalApproval, GoalNews, Missed, MissedRun, Notify, NotifyBy, OnUnmet, Overlap,
+        Plan, Taint, WebhookUrl,
+    };
+    use crate::spec::{Memory, load, lower, lower_goal};
+
+    fn model(keys: &str) -> (Arc<Goal>, Arc<Plan>) {
+        let text = format!(
+            "---\nkind: goal\nid: g\nschedule: \"@daily\"\nverify: [{{name: up, run: x}}]\n{keys}\n---\n"
+        );
+        let files = [("ops/g.md".to_owned(), text.into_bytes())];
+        let loaded = load(&Memory(files.into()), "ops/g.md");
+        assert_eq!(loaded.diagnostics, []);
+        (
+            lower_goal(&loaded).unwrap(),
+            lower(&loaded, &defaults()).unwrap(),
+        )
+    }
+
+    #[test]
+    fn what_is_not_said_is_the_default() {
+        let (goal, plan) = model("");
+        assert_eq!(goal.path, "ops/g.md");
+        assert_eq!(goal.timing.zone.name(), "UTC");
+        assert_eq!(goal.missed, Missed::default());
+        assert_eq!(goal.missed.window, Duration::from_hours(24));
+        assert_eq!(goal.window, Duration::from_mins(1));
+        assert_eq!(goal.overlap, Overlap::Skip);
+        assert_eq!(goal.auto_pause_after, None);
+        assert_eq!(goal.on_failure, OnUnmet::Report);
+        assert_eq!(goal.notify, []);
+        assert_eq!(goal.id, *plan.id());
+        assert!(plan.steps().is_empty() && plan.parts().verify.len() == 1);
+    }
+
+    #[test]
+    fn what_is_said_arrives() {
+        let (goal, plan) = model(
+            "missed: {run: all, window: 2h, cap: 3}\nwindow: 4s\noverlap: queue_all\n\
+             auto_pause_after: 5\non_failure: spawn_plan\napproval: none\n\
+             repair: {steps: [{id: a, run: x}]}\nsecrets: {KEY: {from: env, name: K}}\n\
+             notify:\n  - {on: [failed], exec: [mail, me]}\n  \
+             - {on: [paused], webhook: {url: \"https://a\", secret: KEY}}\n  \
+             - {on: [missed], webhook: {url_secret: KEY}}",
+        );
+        let missed = (goal.missed.run, goal.missed.window, goal.missed.cap);
+        assert_eq!(missed, (MissedRun::All, Duration::from_hours(2), 3));
+        assert_eq!(goal.window, Duration::from_secs(4));
+        assert_eq!(goal.overlap, Overlap::QueueAll);
+        assert_eq!(goal.auto_pause_after, Some(5));
+        assert_eq!(goal.on_failure, OnUnmet::SpawnPlan);
+        assert_eq!(goal.approval, GoalApproval::None);
+        let key = plan.parts().secrets[0].name.clone();
+        let hook = |url, secret| NotifyBy::Webhook { url, secret };
+        let expected = [
+            (
+                GoalNews::Failed,
+                NotifyBy::Exec(vec!["mail".into(), "me".into()]),
+            ),
+            (
+                GoalNews::Paused,
+                hook(WebhookUrl::Text("https://a".into()), Some(key.clone())),
+            ),
+            (GoalNews::Missed, hook(WebhookUrl::Secret(key), None)),
+        ];
+        let expected = expected.map(|(on, by)| Notify { on: vec![on], by });
+        assert_eq!(goal.notify, expected);
+        assert_eq!(plan.steps().len(), 1);
+        let look = plan.checks_only();
+        assert!(look.steps().is_empty() && look.order().is_empty() && look.find("a").is_none());
+        assert_eq!(look.parts().verify.len(), 1);
+        assert_eq!(look.parts().secrets.len(), 1);
+    }
+
+    #[test]
+    fn every_goal_has_the_parameters_that_a_cycle_gives() {
+        let (_, plan) = model("");
+        let found = plan.parts().params.iter().map(|param| {
+            let default = param.default.as_ref().and_then(|value| value.as_str());
+            (param.name.as_str(), default, param.taint)
+        });
+        let external = |given: Given| match given {
+            Given::FailedChecks => Taint::External,
+            _ => Taint::Owner,
+        };
+        let expected =
+            Given::ALL.map(|one| (one.as_str(), Some(one.default_value()), external(one)));
+        assert_eq!(found.collect::<Vec<_>>(), expected);
+    }
+}

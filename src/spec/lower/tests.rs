@@ -6,7 +6,7 @@ use crate::model::{
 };
 use crate::spec::{Defaults, Memory, load, lower};
 
-fn defaults() -> Defaults {
+pub(super) fn defaults() -> Defaults {
     let retry = Retry {
         max: 1,
         ..Retry::default()

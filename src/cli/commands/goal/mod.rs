@@ -10,3 +10,4 @@ mod run;
 mod shown;
 
 pub use args::{GoalArgs, run};
+pub use next::instant;

@@ -53,7 +53,7 @@ pub struct NextArgs {
 }
 
 /// Reads an instant.
-pub(super) fn instant(text: &str) -> Result<Moment, String> {
+pub fn instant(text: &str) -> Result<Moment, String> {
     Moment::parse(text).map_err(|bad| bad.to_string())
 }
 

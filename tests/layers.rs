@@ -24,7 +24,11 @@ const LAYERS: &[(&str, &str)] = &[
     ("verify", "name digest time model expr machine"),
     ("mask", ""),
     ("memory", "digest time"),
-    ("store", "name digest time crash model gate machine memory"),
+    ("goal", "name time schedule model"),
+    (
+        "store",
+        "name digest time crash schedule model gate goal machine memory",
+    ),
     (
         "exec",
         "diag name digest time crash model expr gate machine mask store verify",

@@ -27,7 +27,7 @@ mod forged;
 
 pub use answer::{Decided, Quorum, decide, proposal};
 pub use approvers::{Approver, Approvers, Policy, VALIDITY};
-pub use check::{allows, Consumption, SKEW, Spawned, Subject, Valid, check, verify};
+pub use check::{Consumption, SKEW, Spawned, Subject, Valid, allows, check, verify};
 pub use digests::{Difference, SpawnPolicy, differences, plan_digest};
 pub use refusal::Refusal;
 pub use statement::{Ask, Bound, Nonce, PlanRef, Scope, Statement, VERSION, Verdict};

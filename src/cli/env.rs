@@ -4,9 +4,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::daemon::Warp;
 use super::{Exit, Failure};
 use crate::digest::Digest;
-use super::daemon::Warp;
 use crate::name::RunId;
 use crate::store::LEASE;
 use crate::time::{Clock, FixedClock, Moment, SystemClock};

@@ -79,7 +79,12 @@ pub fn followed(
 pub fn store(ui: &Ui, ready: &Ready) -> Result<Store, Failure> {
     let (state, clock) = (&ready.workspace.state, ui.env.clock());
     let lease = ui.env.lease()?;
-    Ok(Store::open_with_lease(state, durability(ready), clock, lease)?)
+    Ok(Store::open_with_lease(
+        state,
+        durability(ready),
+        clock,
+        lease,
+    )?)
 }
 
 /// What confines checks and steps, as a configuration says it; `None`: nothing.

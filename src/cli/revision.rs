@@ -81,10 +81,22 @@ impl Revision {
 
     /// The paths of the Markdown files below some folders of the workspace.
     pub fn specs(&self, folders: &[&str]) -> Vec<String> {
-        let mut ask = vec!["ls-tree", "-r", "-z", "--name-only", "--full-tree", &self.commit, "--"];
+        let mut ask = vec![
+            "ls-tree",
+            "-r",
+            "-z",
+            "--name-only",
+            "--full-tree",
+            &self.commit,
+            "--",
+        ];
         let whole: Vec<String> = folders
             .iter()
-            .map(|folder| normal(&Path::new(&self.below).join(folder)).display().to_string())
+            .map(|folder| {
+                normal(&Path::new(&self.below).join(folder))
+                    .display()
+                    .to_string()
+            })
             .collect();
         ask.extend(whole.iter().map(String::as_str));
         let listed = git(&self.top, &ask).unwrap_or_default();

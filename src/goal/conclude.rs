@@ -136,9 +136,10 @@ pub fn concluded(rule: OnUnmet, looked: &Looked, repaired: Option<&Repaired>) ->
             Health::Failed,
             format!("{refuted}; the repair failed: {why}"),
         ),
-        (Some(Repaired::Waits(why)), _) => {
-            end(Health::Waiting, format!("{refuted}; the repair waits: {why}"))
-        }
+        (Some(Repaired::Waits(why)), _) => end(
+            Health::Waiting,
+            format!("{refuted}; the repair waits: {why}"),
+        ),
         (Some(Repaired::Cancelled), _) => end(
             Health::Cancelled,
             format!("{refuted}; the repair was cancelled"),

@@ -45,10 +45,7 @@ pub fn decide(goal: &Goal, known: &Known, now: Moment) -> Decision {
         rows: deciding.rows.into_vec(),
         decided,
         replaces: deciding.replaces,
-        wake: known
-            .timing
-            .next(decided)
-            .map(|slot| slot.at.after(offset)),
+        wake: known.timing.next(decided).map(|slot| slot.at.after(offset)),
     }
 }
 

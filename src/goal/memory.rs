@@ -79,7 +79,10 @@ impl Ledger for MemoryLedger {
         decision: &Decision,
         now: Moment,
     ) -> Result<bool, Infallible> {
-        let found = self.goals.get(&goal.id).map(|account| account.known.decided);
+        let found = self
+            .goals
+            .get(&goal.id)
+            .map(|account| account.known.decided);
         if found != after {
             return Ok(false);
         }
@@ -114,7 +117,12 @@ impl Account {
         self.known.open.retain(|open| open.slot != row.slot);
         if !row.state.is_final() {
             let (slot, state, cause) = (row.slot, row.state, row.cause);
-            let open = Open { slot, state, cause, at };
+            let open = Open {
+                slot,
+                state,
+                cause,
+                at,
+            };
             let place = self.known.open.partition_point(|other| other.slot < slot);
             self.known.open.insert(place, open);
         }

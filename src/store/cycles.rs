@@ -218,9 +218,12 @@ pub(super) fn claim(
         } => {
             goals::leads(writing, *token)?;
             if let Some(slot) = slot {
-                start(writing.connection, run, goal, *slot).map_err(failed)?.ok_or_else(|| {
-                    StoreError::NotDue { goal: goal.to_string(), slot: *slot }
-                })?;
+                start(writing.connection, run, goal, *slot)
+                    .map_err(failed)?
+                    .ok_or_else(|| StoreError::NotDue {
+                        goal: goal.to_string(),
+                        slot: *slot,
+                    })?;
             }
             writing
                 .connection
@@ -237,7 +240,9 @@ pub(super) fn claim(
         Claim::Repair { cycle } => {
             let sql = "UPDATE cycles SET repair = ?2
                        WHERE run = ?1 AND repair IS NULL AND ended IS NULL";
-            let changed = writing.connection.execute(sql, (cycle.as_str(), run.as_str()));
+            let changed = writing
+                .connection
+                .execute(sql, (cycle.as_str(), run.as_str()));
             match changed.map_err(failed)? {
                 0 => Err(StoreError::NotOpen(cycle.clone())),
                 _ => Ok(()),
@@ -259,12 +264,7 @@ fn start(
     Ok((changed > 0).then_some(()))
 }
 
-fn tell(
-    connection: &Connection,
-    goal: &PlanId,
-    body: &Value,
-    now: Moment,
-) -> rusqlite::Result<()> {
+fn tell(connection: &Connection, goal: &PlanId, body: &Value, now: Moment) -> rusqlite::Result<()> {
     let sql = "INSERT INTO notices (goal, body, at) VALUES (?1, ?2, ?3)";
     connection
         .execute(sql, (goal.as_str(), Json(body), At(now)))
@@ -283,8 +283,6 @@ fn cycle(row: &Row<'_>) -> rusqlite::Result<CycleRow> {
         cause: row.get::<_, Word<_>>("cause")?.0,
         began: row.get::<_, At>("began")?.0,
         repair: text("repair")?.map(RunId::from_stored),
-        ended: ended
-            .zip(health)
-            .map(|(at, health)| (at.0, health.0, why)),
+        ended: ended.zip(health).map(|(at, health)| (at.0, health.0, why)),
     })
 }

@@ -38,8 +38,8 @@ pub fn enter_goal(
     }
     let path = token_path(&ready.workspace.root.join(&ready.path));
     let workspace = &ready.workspace;
-    let token = read(workspace, &path)
-        .map_err(|refusal| refused(ui, workspace, &ready.path, &refusal))?;
+    let token =
+        read(workspace, &path).map_err(|refusal| refused(ui, workspace, &ready.path, &refusal))?;
     let signers: Vec<Digest> = token.signers().flatten().collect();
     let start = Start {
         ready,

@@ -61,12 +61,13 @@ pub fn look(lead: &Lead, goals: &[Arc<Goal>], now: Moment) -> Result<Look, Failu
             }
         };
         let id: Arc<str> = goal.id.as_str().into();
-        look.start.extend(turned.start.iter().map(|(slot, cause)| Start {
-            goal: Arc::clone(&id),
-            path: goal.path.clone(),
-            slot: *slot,
-            cause: *cause,
-        }));
+        look.start
+            .extend(turned.start.iter().map(|(slot, cause)| Start {
+                goal: Arc::clone(&id),
+                path: goal.path.clone(),
+                slot: *slot,
+                cause: *cause,
+            }));
         let cancel = turned.cancel.into_iter();
         look.cancel.extend(cancel.map(|run| (goal.id.clone(), run)));
         if let Some(wake) = turned.wake {

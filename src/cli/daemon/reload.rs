@@ -48,7 +48,10 @@ impl Goals {
 
     /// The goals that there are.
     pub fn goals(&self) -> Vec<Arc<Goal>> {
-        let goals = self.found.iter().filter_map(|found| found.goal.as_ref().ok());
+        let goals = self
+            .found
+            .iter()
+            .filter_map(|found| found.goal.as_ref().ok());
         goals.cloned().collect()
     }
 
@@ -101,7 +104,11 @@ impl Goals {
             Err(why) => format!("{} {why}", found.path),
         };
         let known: Vec<String> = before.iter().map(said).collect();
-        for found in self.found.iter().filter(|found| !known.contains(&said(found))) {
+        for found in self
+            .found
+            .iter()
+            .filter(|found| !known.contains(&said(found)))
+        {
             match &found.goal {
                 Ok(goal) => {
                     let name = paint(NAME, goal.id.as_str());
@@ -109,7 +116,10 @@ impl Goals {
                 }
                 Err(why) => {
                     let broken = paint(BAD, "broken:");
-                    ui.say(&format!("{broken} {} is not looked at: {why}\n", found.path));
+                    ui.say(&format!(
+                        "{broken} {} is not looked at: {why}\n",
+                        found.path
+                    ));
                 }
             }
         }

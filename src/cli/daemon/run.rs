@@ -112,11 +112,16 @@ impl Daemon<'_> {
         let mut waits = self.waits()?;
         self.adopt()?;
         let endpoint = match self.service.health {
-            Some(address) => Some(Endpoint::bind(address).await.map_err(|error| system(&error))?),
+            Some(address) => Some(
+                Endpoint::bind(address)
+                    .await
+                    .map_err(|error| system(&error))?,
+            ),
             None => None,
         };
         if let Some(endpoint) = endpoint {
-            self.ui.note(&format!("answers at http://{}\n", endpoint.address()));
+            self.ui
+                .note(&format!("answers at http://{}\n", endpoint.address()));
             let health = self.health.subscribe();
             tokio::spawn(async move { endpoint.serve(health).await });
         }
@@ -152,11 +157,18 @@ impl Daemon<'_> {
     fn waits(&self) -> Result<Waits, Failure> {
         let listen = |kind| signal(kind).map_err(|error| system(&error));
         let var = |name| self.ui.env.var(name);
-        let alive = sign_of_life(var("WATCHDOG_USEC"), var("WATCHDOG_PID"), std::process::id());
+        let alive = sign_of_life(
+            var("WATCHDOG_USEC"),
+            var("WATCHDOG_PID"),
+            std::process::id(),
+        );
         Ok(Waits {
             alarm: Alarm::new().map_err(|error| system(&error))?,
             watch: self.watch(),
-            stop: [listen(SignalKind::interrupt())?, listen(SignalKind::terminate())?],
+            stop: [
+                listen(SignalKind::interrupt())?,
+                listen(SignalKind::terminate())?,
+            ],
             reload: listen(SignalKind::hangup())?,
             watchdog: alive.map(tokio::time::interval),
         })
@@ -185,7 +197,11 @@ impl Daemon<'_> {
                 self.note(&gone);
                 return Ok(Event::Gone);
             }
-            return Ok(if warp.go(wake) { Event::Alarm } else { Event::Stop });
+            return Ok(if warp.go(wake) {
+                Event::Alarm
+            } else {
+                Event::Stop
+            });
         }
         let [interrupt, terminate] = &mut waits.stop;
         let changed = async {
@@ -231,10 +247,14 @@ impl Daemon<'_> {
             let (count, _) = self.failed.get(&key).copied().unwrap_or_default();
             let until = self.ui.env.now().after(pause(count + 1));
             self.failed.insert(key, (count + 1, until));
-            let code = gone.code.map_or("a signal".to_owned(), |code| format!("code {code}"));
+            let code = gone
+                .code
+                .map_or("a signal".to_owned(), |code| format!("code {code}"));
             let (bad, goal) = (paint(BAD, "not begun:"), &start.goal);
             let slot = start.slot.to_second();
-            self.ui.say(&format!("{bad} {goal}, the slot {slot} (ended with {code})\n"));
+            self.ui.say(&format!(
+                "{bad} {goal}, the slot {slot} (ended with {code})\n"
+            ));
         } else {
             self.failed.remove(&key);
         }
@@ -312,7 +332,9 @@ impl Daemon<'_> {
         if self.children.cancel(is_it) {
             return Ok(());
         }
-        let last = cycle.and_then(|cycle| cycle.repair).unwrap_or_else(|| run.clone());
+        let last = cycle
+            .and_then(|cycle| cycle.repair)
+            .unwrap_or_else(|| run.clone());
         let errand = Errand::Cancel(last);
         if self.children.has(&errand) {
             return Ok(());

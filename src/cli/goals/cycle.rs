@@ -46,7 +46,9 @@ pub fn begin(
     begin: Begin,
     telling: &Telling,
 ) -> Result<Ended, Failure> {
-    let slot = begin.slot.map_or_else(|| ui.env.now().to_string(), |slot| slot.to_string());
+    let slot = begin
+        .slot
+        .map_or_else(|| ui.env.now().to_string(), |slot| slot.to_string());
     let run = run_id(ui, &format!("look of {} at {slot}", goal.id))?;
     let state = &ready.workspace.state;
     let given = params(&ready.plan, goal, begin.slot, &[])?;
@@ -167,7 +169,10 @@ fn conclude(ui: &Ui, run: &RunId, telling: &Telling, hold: Hold) -> Result<Ended
     let reader = Reader::open(&ui.workspace().state)?;
     let ready = load::snapshot_as(ui, &reader, run, Some(Part::Repair))?;
     let Some(goal) = ready.goal.as_ref().map(|of| Arc::clone(&of.goal)) else {
-        return Err(Failure::new(Exit::State, "the look was recorded without its goal"));
+        return Err(Failure::new(
+            Exit::State,
+            "the look was recorded without its goal",
+        ));
     };
     let verdict = match looked(&reader, run)? {
         None => Verdict {

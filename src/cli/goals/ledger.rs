@@ -31,9 +31,9 @@ impl Ledger for StoreLedger<'_> {
         decision: &Decision,
         now: Moment,
     ) -> Result<bool, StoreError> {
-        let written =
-            self.store
-                .decided(note(goal), after, decision.clone(), (self.token, now));
+        let written = self
+            .store
+            .decided(note(goal), after, decision.clone(), (self.token, now));
         written.wait()
     }
 }

@@ -20,7 +20,9 @@ pub fn follows(
     before: &[CycleRow],
     (cycle, verdict, at): (&CycleRow, &Verdict, Moment),
 ) -> Follows {
-    let mut healths = before.iter().filter_map(|cycle| Some(cycle.ended.as_ref()?.1));
+    let mut healths = before
+        .iter()
+        .filter_map(|cycle| Some(cycle.ended.as_ref()?.1));
     let last = healths.clone().find(|health| *health != Health::Cancelled);
     let in_a_row = healths
         .by_ref()
@@ -28,14 +30,18 @@ pub fn follows(
         .count();
     let mut follows = Follows::default();
     if let Some(news) = news(last, verdict.health) {
-        follows.notices.extend(notices(goal, news, (&verdict.why, Some(cycle), at)));
+        follows
+            .notices
+            .extend(notices(goal, news, (&verdict.why, Some(cycle), at)));
     }
     if let Some(most) = goal.auto_pause_after
         && verdict.health.is_failure()
         && in_a_row + 1 >= most as usize
     {
         let why = format!("{most} cycles failed in a row");
-        follows.notices.extend(notices(goal, GoalNews::Paused, (&why, Some(cycle), at)));
+        follows
+            .notices
+            .extend(notices(goal, GoalNews::Paused, (&why, Some(cycle), at)));
         follows.pause = Some(why);
     }
     follows

@@ -45,7 +45,9 @@ pub fn tell(ui: &Ui) -> Result<(), Failure> {
         };
         if let Err(why) = &told {
             let (warning, goal) = (paint(WARN, "warning:"), &row.goal);
-            ui.say(&format!("{warning} nobody could be told about {goal}: {why}\n"));
+            ui.say(&format!(
+                "{warning} nobody could be told about {goal}: {why}\n"
+            ));
         }
         let last = row.tries + 1 >= ROUNDS;
         let noted = store.told(row.id, told.err(), last, ui.env.now());

@@ -57,7 +57,9 @@ pub fn run(ui: &Ui, args: &BackfillArgs) -> Result<Exit, Failure> {
     let known = ledger.known(&goal.id)?;
     drop((store, reader));
     let count = slots.len();
-    ui.note(&format!("{due} of {count} slots are to begin; the others have begun before\n"));
+    ui.note(&format!(
+        "{due} of {count} slots are to begin; the others have begun before\n"
+    ));
     let Ok(lead) = Hold::attempt(&workspace.state, LEADER)? else {
         poke(&workspace.state);
         ui.note("the daemon runs them, one after the other\n");
@@ -72,7 +74,10 @@ pub fn run(ui: &Ui, args: &BackfillArgs) -> Result<Exit, Failure> {
 fn slots(ui: &Ui, goal: &Goal, args: &BackfillArgs) -> Result<Vec<Moment>, Failure> {
     let usage = |message: String| Failure::new(Exit::Usage, message);
     if args.to < args.from {
-        return Err(usage(format!("--to {} is before --from {}", args.to, args.from)));
+        return Err(usage(format!(
+            "--to {} is before --from {}",
+            args.to, args.from
+        )));
     }
     let now = ui.env.now();
     if args.to > now {

@@ -68,7 +68,10 @@ pub fn run(ui: &Ui, args: &HistoryArgs) -> Result<Exit, Failure> {
     let first = entries.len().saturating_sub(args.limit);
     let latest = entries.split_off(first);
     if args.json {
-        let lines: String = latest.iter().map(|entry| entry.json().to_string() + "\n").collect();
+        let lines: String = latest
+            .iter()
+            .map(|entry| entry.json().to_string() + "\n")
+            .collect();
         ui.print(&lines)?;
     } else if latest.is_empty() {
         ui.note("nothing yet\n");

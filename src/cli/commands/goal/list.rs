@@ -51,7 +51,8 @@ pub fn run(ui: &Ui, args: &ListArgs) -> Result<Exit, Failure> {
     } else if listed.is_empty() {
         ui.note("no goals · a goal is a file with `kind: goal` in goals/ or workflows/\n");
     } else {
-        let mut table = Table::new(&["goal", "is", "since", "next", "file"].map(|name| (name, Align::Left)));
+        let mut table =
+            Table::new(&["goal", "is", "since", "next", "file"].map(|name| (name, Align::Left)));
         listed.iter().for_each(|one| table.row(one.row()));
         ui.print(&table.render())?;
     }

@@ -33,13 +33,28 @@ pub struct NextArgs {
     #[arg(long, value_name = "EXPR", conflicts_with = "goal")]
     cron: Option<String>,
     /// The zone whose clocks show these times
-    #[arg(long, value_name = "ZONE", default_value = "UTC", conflicts_with = "goal")]
+    #[arg(
+        long,
+        value_name = "ZONE",
+        default_value = "UTC",
+        conflicts_with = "goal"
+    )]
     timezone: String,
     /// What becomes of a time that clocks going forward pass over
-    #[arg(long, value_name = "POLICY", default_value = "run_at_transition", conflicts_with = "goal")]
+    #[arg(
+        long,
+        value_name = "POLICY",
+        default_value = "run_at_transition",
+        conflicts_with = "goal"
+    )]
     dst_gap: GapArg,
     /// When a time comes that clocks going back show twice
-    #[arg(long, value_name = "POLICY", default_value = "first", conflicts_with = "goal")]
+    #[arg(
+        long,
+        value_name = "POLICY",
+        default_value = "first",
+        conflicts_with = "goal"
+    )]
     dst_overlap: OverlapArg,
     /// Tell what comes after this instant, like 2026-11-21T09:30:00Z [default: now]
     #[arg(long, value_name = "INSTANT", value_parser = instant)]

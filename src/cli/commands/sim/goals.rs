@@ -71,7 +71,9 @@ pub fn run(ui: &Ui, args: &GoalsArgs) -> Result<Exit, Failure> {
         return Ok(Exit::Ok);
     }
     let from = args.from.unwrap_or_else(|| ui.env.now());
-    let to = args.to.unwrap_or(from.after(Duration::from_hours(24 * 365)));
+    let to = args
+        .to
+        .unwrap_or(from.after(Duration::from_hours(24 * 365)));
     if to <= from {
         let message = format!("--to {to} is not after --from {from}");
         return Err(Failure::new(Exit::Usage, message));
@@ -108,9 +110,15 @@ fn goals(ui: &Ui, names: &[String]) -> Result<Vec<Arc<Goal>>, Failure> {
         let found = all(&Where::Disk, &workspace);
         for broken in found.iter().filter(|found| found.goal.is_err()) {
             let warning = paint(WARN, "warning:");
-            ui.say(&format!("{warning} {} is left out: it is broken\n", broken.path));
+            ui.say(&format!(
+                "{warning} {} is left out: it is broken\n",
+                broken.path
+            ));
         }
-        return Ok(found.into_iter().filter_map(|found| found.goal.ok()).collect());
+        return Ok(found
+            .into_iter()
+            .filter_map(|found| found.goal.ok())
+            .collect());
     }
     let one = |name: &String| {
         let path = named(ui, &workspace, &Where::Disk, name)?;
@@ -129,7 +137,9 @@ fn takes(
     let reader = Reader::open(&ui.workspace().state).ok();
     let mut takes = BTreeMap::new();
     for goal in goals {
-        let known = reader.as_ref().map(|reader| reader.cycles(&goal.id, LATEST));
+        let known = reader
+            .as_ref()
+            .map(|reader| reader.cycles(&goal.id, LATEST));
         let known = known.transpose()?.unwrap_or_default();
         let times = known.iter().filter_map(|cycle| {
             let (ended, _, _) = cycle.ended.as_ref()?;
@@ -142,7 +152,10 @@ fn takes(
         let usage = |why: String| Failure::new(Exit::Usage, format!("--takes {text}: {why}"));
         let time = parse_duration(time).map_err(|bad| usage(bad.to_string()))?;
         let mut found = false;
-        for goal in goals.iter().filter(|goal| name.is_empty() || goal.id.as_str() == name) {
+        for goal in goals
+            .iter()
+            .filter(|goal| name.is_empty() || goal.id.as_str() == name)
+        {
             takes.insert(goal.id.clone(), time);
             found = true;
         }
@@ -204,7 +217,12 @@ fn slots(goals: &[Arc<Goal>], simulated: &Simulated) -> String {
 
 /// What became of the slots, goal by goal, and why.
 fn summary(goals: &[Arc<Goal>], simulated: &Simulated) -> String {
-    let columns = [("goal", Align::Left), ("slots", Align::Right), ("were", Align::Left), ("why", Align::Left)];
+    let columns = [
+        ("goal", Align::Left),
+        ("slots", Align::Right),
+        ("were", Align::Left),
+        ("why", Align::Left),
+    ];
     let mut table = Table::new(&columns);
     let plain = anstyle::Style::new();
     for goal in goals {
@@ -220,7 +238,11 @@ fn summary(goals: &[Arc<Goal>], simulated: &Simulated) -> String {
         }
         let mut name = goal.id.to_string();
         for ((state, why), count) in counts {
-            let style = if state == SlotState::Missed { BAD } else { plain };
+            let style = if state == SlotState::Missed {
+                BAD
+            } else {
+                plain
+            };
             let cells = vec![
                 (std::mem::take(&mut name), NAME),
                 (count.to_string(), plain),
@@ -229,8 +251,16 @@ fn summary(goals: &[Arc<Goal>], simulated: &Simulated) -> String {
             ];
             table.row(cells);
         }
-        let overlaps = simulated.overlaps.iter().filter(|(id, _)| *id == goal.id).count();
-        let cancelled = simulated.cancelled.iter().filter(|(id, _)| *id == goal.id).count();
+        let overlaps = simulated
+            .overlaps
+            .iter()
+            .filter(|(id, _)| *id == goal.id)
+            .count();
+        let cancelled = simulated
+            .cancelled
+            .iter()
+            .filter(|(id, _)| *id == goal.id)
+            .count();
         for (count, word, why) in [
             (overlaps, "overlapped", "began beside another cycle"),
             (cancelled, "cancelled", "a later slot replaced the cycle"),
@@ -241,7 +271,12 @@ fn summary(goals: &[Arc<Goal>], simulated: &Simulated) -> String {
             }
         }
         if !name.is_empty() {
-            table.row(vec![(name, NAME), ("0".into(), plain), ("due".into(), DIM), (String::new(), plain)]);
+            table.row(vec![
+                (name, NAME),
+                ("0".into(), plain),
+                ("due".into(), DIM),
+                (String::new(), plain),
+            ]);
         }
     }
     table.render()

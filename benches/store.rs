@@ -73,6 +73,7 @@ fn begun(dir: &Path, durability: Durability) -> (Store, RunId) {
         sources: vec![("bench.md".into(), "# Bench".into())],
         created: NOW,
         config: serde_json::Value::Null,
+        claim: None,
     };
     let batch = Batch {
         run: run.clone(),

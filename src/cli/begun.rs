@@ -72,7 +72,7 @@ impl Begun {
 
 #[cfg(test)]
 mod tests {
-    use super::Begun;
+    use super::{Begun, Part};
     use serde_json::{Value, json};
 
     #[test]

@@ -80,13 +80,11 @@ pub fn goal(
 ) -> Result<(Ready, Arc<Goal>), Failure> {
     let begun = Begun::now(ui, None).of_goal(part);
     let ready = ready(ui, files, workspace, path.to_owned(), begun)?;
-    match ready.goal.as_ref().map(|of| Arc::clone(&of.goal)) {
-        Some(goal) => Ok((ready, goal)),
-        None => {
-            let failure = Failure::new(Exit::Usage, format!("{path} is a plan, not a goal"));
-            Err(failure.hint(format!("`wf run {path}` runs it")))
-        }
+    if let Some(goal) = ready.goal.as_ref().map(|of| Arc::clone(&of.goal)) {
+        return Ok((ready, goal));
     }
+    let failure = Failure::new(Exit::Usage, format!("{path} is a plan, not a goal"));
+    Err(failure.hint(format!("`wf run {path}` runs it")))
 }
 
 /// The goal that the files of a workspace are at a path: `None` if they are something else, an

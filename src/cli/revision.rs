@@ -105,7 +105,9 @@ impl Revision {
             let inner = Path::new(path).strip_prefix(&self.below).ok()?;
             inner.to_str().map(str::to_owned)
         };
-        let specs = listed.split('\0').filter(|path| path.ends_with(".md"));
+        let specs = listed
+            .split('\0')
+            .filter(|path| Path::new(path).extension().is_some_and(|end| end == "md"));
         specs.filter_map(inner).collect()
     }
 

@@ -12,7 +12,7 @@ use crate::store::StoreError;
 use crate::time::Moment;
 
 /// The first pause after a failure, and the longest.
-const PAUSES: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(60));
+const PAUSES: (Duration, Duration) = (Duration::from_secs(1), Duration::from_mins(1));
 
 /// A cycle that is to begin.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -109,6 +109,6 @@ mod tests {
     fn pauses_grow_to_a_minute() {
         let seconds: Vec<u64> = (1..9).map(|n| pause(n).as_secs()).collect();
         assert_eq!(seconds, [1, 2, 4, 8, 16, 32, 60, 60]);
-        assert_eq!(pause(u32::MAX), Duration::from_secs(60));
+        assert_eq!(pause(u32::MAX), Duration::from_mins(1));
     }
 }

@@ -111,6 +111,7 @@ impl Daemon<'_> {
     async fn live(mut self) -> Result<Exit, Failure> {
         let mut waits = self.waits()?;
         self.adopt()?;
+        let mut asked = tokio::task::JoinSet::new();
         let endpoint = match self.service.health {
             Some(address) => Some(
                 Endpoint::bind(address)
@@ -123,7 +124,7 @@ impl Daemon<'_> {
             self.ui
                 .note(&format!("answers at http://{}\n", endpoint.address()));
             let health = self.health.subscribe();
-            tokio::spawn(async move { endpoint.serve(health).await });
+            asked.spawn(async move { endpoint.serve(health).await });
         }
         let since = self.ui.env.now();
         self.health.send_modify(|health| {

@@ -95,15 +95,13 @@ pub fn named(ui: &Ui, workspace: &Workspace, place: &Where, name: &str) -> Resul
     }
     let ids = all.iter().filter_map(|found| found.goal.as_ref().ok());
     let failure = Failure::new(Exit::Usage, format!("there is no goal `{name}`"));
-    Err(match nearest(name, ids.map(|goal| goal.id.as_str())) {
-        Some(near) => failure.hint(format!("did you mean `{near}`?")),
-        None => {
-            let root = relative(&workspace.root, ui.env.cwd());
-            failure.hint(format!(
-                "goals are looked for in {root}/goals and {root}/workflows; `wf goal list` lists them"
-            ))
-        }
-    })
+    if let Some(near) = nearest(name, ids.map(|goal| goal.id.as_str())) {
+        return Err(failure.hint(format!("did you mean `{near}`?")));
+    }
+    let root = relative(&workspace.root, ui.env.cwd());
+    Err(failure.hint(format!(
+        "goals are looked for in {root}/goals and {root}/workflows; `wf goal list` lists them"
+    )))
 }
 
 /// A revision that somebody else keeps.

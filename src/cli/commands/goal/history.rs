@@ -78,7 +78,9 @@ pub fn run(ui: &Ui, args: &HistoryArgs) -> Result<Exit, Failure> {
     } else {
         let columns = ["slot", "was", "ended", "run", "why"];
         let mut table = Table::new(&columns.map(|name| (name, Align::Left)));
-        latest.iter().rev().for_each(|entry| table.row(entry.row()));
+        for entry in latest.iter().rev() {
+            table.row(entry.row());
+        }
         ui.print(&table.render())?;
     }
     Ok(Exit::Ok)

@@ -53,7 +53,9 @@ pub fn run(ui: &Ui, args: &ListArgs) -> Result<Exit, Failure> {
     } else {
         let mut table =
             Table::new(&["goal", "is", "since", "next", "file"].map(|name| (name, Align::Left)));
-        listed.iter().for_each(|one| table.row(one.row()));
+        for one in &listed {
+            table.row(one.row());
+        }
         ui.print(&table.render())?;
     }
     Ok(Exit::Ok)

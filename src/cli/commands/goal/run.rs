@@ -59,35 +59,37 @@ pub fn run(ui: &Ui, args: &RunArgs) -> Result<Exit, Failure> {
         ..Telling::default()
     };
     let workspace = ui.workspace();
-    let ended = match &args.cycle {
-        Some(run) => {
-            let reader = Reader::open(&workspace.state)?;
-            let run = RunArg::of(run).resolve(&reader)?;
-            drop(reader);
-            adopt(ui, &run, &telling)?
-        }
-        None => {
-            let place = match &args.commit {
-                None => Where::Disk,
-                Some(commit) => Where::Commit(Revision::of(&workspace, commit)?),
-            };
-            let name = args.goal.as_deref().unwrap_or_default();
-            let path = named(ui, &workspace, &place, name)?;
-            let files = place.files(&workspace);
-            let (ready, goal) = load::goal(ui, &*files, (workspace.clone(), &path), Part::Look)?;
-            let ask = Begin {
-                slot: args.slot,
-                cause: args.slot.map_or(Cause::Person, |_| cause(args.cause)),
-                token: args.token,
-            };
-            begin(ui, (&ready, &goal), ask, &telling)
-                .map_err(|failure| goals::not_begun(ui, &goal, ask, failure))?
-        }
+    let ended = if let Some(run) = &args.cycle {
+        let reader = Reader::open(&workspace.state)?;
+        let run = RunArg::of(run).resolve(&reader)?;
+        drop(reader);
+        adopt(ui, &run, &telling)?
+    } else {
+        cycle(ui, args, &telling)?
     };
     say(ui, &ended);
     tell(ui)?;
     poke(&workspace.state);
     Ok(exit(ended.verdict.health))
+}
+
+fn cycle(ui: &Ui, args: &RunArgs, telling: &Telling) -> Result<Ended, Failure> {
+    let workspace = ui.workspace();
+    let place = match &args.commit {
+        None => Where::Disk,
+        Some(commit) => Where::Commit(Revision::of(&workspace, commit)?),
+    };
+    let name = args.goal.as_deref().unwrap_or_default();
+    let path = named(ui, &workspace, &place, name)?;
+    let files = place.files(&workspace);
+    let (ready, goal) = load::goal(ui, &*files, (workspace.clone(), &path), Part::Look)?;
+    let ask = Begin {
+        slot: args.slot,
+        cause: args.slot.map_or(Cause::Person, |_| cause(args.cause)),
+        token: args.token,
+    };
+    begin(ui, (&ready, &goal), ask, telling)
+        .map_err(|failure| goals::not_begun(ui, &goal, ask, failure))
 }
 
 fn cause(said: Option<CauseArg>) -> Cause {

@@ -217,67 +217,65 @@ fn slots(goals: &[Arc<Goal>], simulated: &Simulated) -> String {
 
 /// What became of the slots, goal by goal, and why.
 fn summary(goals: &[Arc<Goal>], simulated: &Simulated) -> String {
-    let columns = [
+    let mut table = Table::new(&[
         ("goal", Align::Left),
         ("slots", Align::Right),
         ("were", Align::Left),
         ("why", Align::Left),
-    ];
-    let mut table = Table::new(&columns);
+    ]);
     let plain = anstyle::Style::new();
     for goal in goals {
-        let mut counts: BTreeMap<(SlotState, String), u64> = BTreeMap::new();
-        for (row, _) in simulated.ledger.rows(&goal.id) {
-            let why = match row.state {
-                SlotState::Started => row.cause.as_str().to_owned(),
-                // When exactly does not matter in a sum.
-                _ if row.why.starts_with("the cycle of") => "a cycle went on".to_owned(),
-                _ => row.why.clone(),
-            };
-            *counts.entry((row.state, why)).or_default() += row.count;
-        }
         let mut name = goal.id.to_string();
-        for ((state, why), count) in counts {
-            let style = if state == SlotState::Missed {
+        for (count, was, why) in counts(goal, simulated) {
+            let style = if was == SlotState::Missed.as_str() {
                 BAD
             } else {
                 plain
             };
-            let cells = vec![
+            table.row(vec![
                 (std::mem::take(&mut name), NAME),
                 (count.to_string(), plain),
-                (state.as_str().to_owned(), style),
+                (was.to_owned(), style),
                 (why, plain),
-            ];
-            table.row(cells);
-        }
-        let overlaps = simulated
-            .overlaps
-            .iter()
-            .filter(|(id, _)| *id == goal.id)
-            .count();
-        let cancelled = simulated
-            .cancelled
-            .iter()
-            .filter(|(id, _)| *id == goal.id)
-            .count();
-        for (count, word, why) in [
-            (overlaps, "overlapped", "began beside another cycle"),
-            (cancelled, "cancelled", "a later slot replaced the cycle"),
-        ] {
-            if count > 0 {
-                let cells = [String::new(), count.to_string(), word.into(), why.into()];
-                table.row(cells.map(|text| (text, plain)).to_vec());
-            }
-        }
-        if !name.is_empty() {
-            table.row(vec![
-                (name, NAME),
-                ("0".into(), plain),
-                ("due".into(), DIM),
-                (String::new(), plain),
             ]);
         }
     }
     table.render()
+}
+
+/// How many slots of a goal became what, and why; at least one line.
+fn counts(goal: &Goal, simulated: &Simulated) -> Vec<(u64, &'static str, String)> {
+    let mut counts: BTreeMap<(SlotState, String), u64> = BTreeMap::new();
+    for (row, _) in simulated.ledger.rows(&goal.id) {
+        let why = match row.state {
+            SlotState::Started => row.cause.as_str().to_owned(),
+            // Which one does not matter in a sum.
+            _ if row.why.starts_with("the cycle of") => "a cycle went on".to_owned(),
+            _ => row.why.clone(),
+        };
+        *counts.entry((row.state, why)).or_default() += row.count;
+    }
+    let of = |all: &[(PlanId, Moment)]| all.iter().filter(|(id, _)| *id == goal.id).count() as u64;
+    let more = [
+        (
+            of(&simulated.overlaps),
+            "overlapped",
+            "began beside another cycle",
+        ),
+        (
+            of(&simulated.cancelled),
+            "cancelled",
+            "a later slot replaced the cycle",
+        ),
+    ];
+    let slots = counts.into_iter();
+    let mut all: Vec<_> = slots
+        .map(|((state, why), count)| (count, state.as_str(), why))
+        .collect();
+    let more = more.into_iter().filter(|(count, _, _)| *count > 0);
+    all.extend(more.map(|(count, was, why)| (count, was, why.to_owned())));
+    if all.is_empty() {
+        all.push((0, "due", String::new()));
+    }
+    all
 }

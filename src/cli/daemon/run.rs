@@ -10,14 +10,13 @@ use super::lead::{Lead, lead};
 use super::look::{Look, Start, look, pause};
 use super::reload::Goals;
 use super::warp::Warp;
-use crate::cli::goals::tell;
 use crate::cli::{Exit, Failure, Ui};
 use crate::report::{BAD, WARN, paint};
 use crate::service::alarm::Alarm;
 use crate::service::health::{Endpoint, GoalHealth, Health};
 use crate::service::systemd::{Tell, sign_of_life};
 use crate::service::watch::Watch;
-use crate::store::RunState;
+use crate::store::{RunState, StoreError};
 use crate::time::Moment;
 
 /// How a daemon is to work.
@@ -245,9 +244,7 @@ impl Daemon<'_> {
             .and_then(|id| self.lead.reader.known(&id).ok().flatten())
             .is_some_and(|known| known.open.iter().any(|open| open.slot == start.slot));
         if still_due {
-            let (count, _) = self.failed.get(&key).copied().unwrap_or_default();
-            let until = self.ui.env.now().after(pause(count + 1));
-            self.failed.insert(key, (count + 1, until));
+            self.let_be(key);
             let code = gone
                 .code
                 .map_or("a signal".to_owned(), |code| format!("code {code}"));
@@ -259,14 +256,6 @@ impl Daemon<'_> {
         } else {
             self.failed.remove(&key);
         }
-        let word = match gone.code {
-            Some(0) => "good",
-            Some(5) => "waiting",
-            _ => "bad",
-        };
-        self.health.send_modify(|health| {
-            *health.cycles.entry(word.to_owned()).or_default() += 1;
-        });
     }
 
     /// Looks at all goals and begins what is due; gives when to look again.
@@ -276,10 +265,12 @@ impl Daemon<'_> {
         let looked = look(&self.lead, &goals, now)?;
         let mut wakes: Vec<Moment> = looked.next.values().copied().collect();
         for (goal, run) in &looked.cancel {
-            self.cancel(goal.as_str(), run)?;
+            if let Err(failure) = self.cancel(goal.as_str(), run) {
+                self.ui.say(&failure.render());
+            }
         }
         for start in &looked.start {
-            wakes.extend(self.start(start, now)?);
+            wakes.extend(self.start(start, now));
         }
         if let Some(error) = &looked.trouble {
             self.trouble += 1;
@@ -289,37 +280,51 @@ impl Daemon<'_> {
         } else {
             self.trouble = 0;
         }
-        if looked.missed > 0 {
-            tell(self.ui)?;
+        if looked.missed > 0 && !self.children.has(&Errand::Tell) {
+            self.spawn(Errand::Tell);
         }
         self.report(&looked);
         Ok(wakes.into_iter().min())
     }
 
     /// Begins a cycle, unless it has begun; gives when to try again if it must wait.
-    fn start(&mut self, start: &Start, now: Moment) -> Result<Option<Moment>, Failure> {
+    fn start(&mut self, start: &Start, now: Moment) -> Option<Moment> {
         let key = (start.goal.to_string(), start.slot);
         if let Some((_, until)) = self.failed.get(&key)
             && *until > now
         {
-            return Ok(Some(*until));
+            return Some(*until);
         }
         let errand = Errand::Slot(start.clone());
         // Those for which there is no room are looked at when another one ends.
-        if !self.children.has(&errand) && self.children.len() < self.service.jobs {
-            self.spawn(errand)?;
+        let is_full = self.children.len() >= self.service.jobs;
+        if self.children.has(&errand) || is_full || self.spawn(errand) {
+            return None;
         }
-        Ok(None)
+        self.let_be(key)
     }
 
-    fn spawn(&mut self, errand: Errand) -> Result<(), Failure> {
+    /// Leaves a slot alone for a while; gives for how long.
+    fn let_be(&mut self, key: (String, Moment)) -> Option<Moment> {
+        let (count, _) = self.failed.get(&key).copied().unwrap_or_default();
+        let until = self.ui.env.now().after(pause(count + 1));
+        self.failed.insert(key, (count + 1, until));
+        Some(until)
+    }
+
+    /// Starts a process; that it cannot be started is said, and no reason to end.
+    fn spawn(&mut self, errand: Errand) -> bool {
         let way = Way {
             ui: self.ui,
             token: self.lead.token,
             commit: self.goals.commit(),
             now: self.warp.as_ref().map(|_| self.ui.env.now()),
         };
-        self.children.start(&way, errand)
+        let started = self.children.start(&way, errand);
+        if let Err(failure) = &started {
+            self.ui.say(&failure.render());
+        }
+        started.is_ok()
     }
 
     /// Asks a cycle to end: its process, or whoever works on its runs.
@@ -328,7 +333,7 @@ impl Daemon<'_> {
         let slot = cycle.as_ref().and_then(|cycle| cycle.slot);
         let is_it = |errand: &Errand| match errand {
             Errand::Slot(start) => &*start.goal == goal && Some(start.slot) == slot,
-            Errand::Adopt(_) | Errand::Cancel(_) => false,
+            _ => false,
         };
         if self.children.cancel(is_it) {
             return Ok(());
@@ -337,10 +342,10 @@ impl Daemon<'_> {
             .and_then(|cycle| cycle.repair)
             .unwrap_or_else(|| run.clone());
         let errand = Errand::Cancel(last);
-        if self.children.has(&errand) {
-            return Ok(());
+        if !self.children.has(&errand) {
+            self.spawn(errand);
         }
-        self.spawn(errand)
+        Ok(())
     }
 
     /// Goes on with cycles that others left, and with repairs whose questions were answered.
@@ -354,7 +359,12 @@ impl Daemon<'_> {
             let Some(repair) = last.as_ref().and_then(|cycle| cycle.repair.as_ref()) else {
                 continue;
             };
-            let row = self.lead.reader.run(repair)?;
+            let row = match self.lead.reader.run(repair) {
+                Ok(row) => row,
+                // It was forgotten.
+                Err(StoreError::UnknownRun(_)) => continue,
+                Err(error) => return Err(error.into()),
+            };
             if row.state == RunState::Running && row.asks == 0 {
                 runs.extend(last.map(|cycle| cycle.run));
             }
@@ -362,7 +372,7 @@ impl Daemon<'_> {
         for run in runs {
             let mine = |errand: &Errand| matches!(errand, Errand::Adopt(other) if *other == run);
             if !self.children.any(mine) && !self.works_on(&run)? {
-                self.spawn(Errand::Adopt(run))?;
+                self.spawn(Errand::Adopt(run));
             }
         }
         Ok(())
@@ -376,7 +386,7 @@ impl Daemon<'_> {
                 Errand::Slot(start) => {
                     *start.goal == *cycle.goal.as_str() && Some(start.slot) == cycle.slot
                 }
-                Errand::Adopt(_) | Errand::Cancel(_) => false,
+                _ => false,
             })
         }))
     }
@@ -390,7 +400,10 @@ impl Daemon<'_> {
             self.ui.say(&failure.render());
         }
         waits.watch = self.watch();
-        self.adopt()
+        if let Err(failure) = self.adopt() {
+            self.ui.say(&failure.render());
+        }
+        Ok(())
     }
 
     /// Begins nothing more; waits for what goes on, not for ever.
@@ -426,29 +439,33 @@ impl Daemon<'_> {
 
     /// Tells whoever asks how it goes.
     fn report(&self, looked: &Look) {
+        if self.service.health.is_none() {
+            return;
+        }
         let trouble = looked.trouble.as_ref().map(ToString::to_string);
-        let problem = trouble.or_else(|| self.goals.broken());
         let running = self.children.len() as u64;
-        let started = looked.start.len() as u64;
-        let goals = self.goals.goals();
-        let health_of = |goal: &crate::model::Goal| {
-            let cycles = self.lead.reader.cycles(&goal.id, 5).unwrap_or_default();
-            let last = cycles.into_iter().find_map(|cycle| cycle.ended);
-            GoalHealth {
+        let reader = &self.lead.reader;
+        let (mut goals, mut slots, mut cycles) =
+            <(BTreeMap<_, _>, BTreeMap<_, _>, BTreeMap<_, _>)>::default();
+        for goal in self.goals.goals() {
+            let last = reader.cycles(&goal.id, 5).unwrap_or_default();
+            let last = last.into_iter().find_map(|cycle| cycle.ended);
+            let health = GoalHealth {
                 next: looked.next.get(&goal.id).copied(),
                 holds: last.map(|(_, health, _)| health.is_good()),
+            };
+            goals.insert(goal.id.to_string(), health);
+            for (state, count) in reader.slot_counts(&goal.id).unwrap_or_default() {
+                *slots.entry(state.as_str().to_owned()).or_default() += count;
             }
-        };
-        let goals: BTreeMap<String, GoalHealth> = goals
-            .iter()
-            .map(|goal| (goal.id.to_string(), health_of(goal)))
-            .collect();
+            for (health, count) in reader.cycle_counts(&goal.id).unwrap_or_default() {
+                *cycles.entry(health.as_str().to_owned()).or_default() += count;
+            }
+        }
         self.health.send_modify(|health| {
-            health.problem = problem;
+            health.problem = trouble.or_else(|| self.goals.broken());
             health.running = running;
-            health.goals = goals;
-            *health.slots.entry("started".into()).or_default() += started;
-            *health.slots.entry("missed".into()).or_default() += looked.missed;
+            (health.goals, health.slots, health.cycles) = (goals, slots, cycles);
         });
     }
 }

@@ -1,7 +1,7 @@
 use clap::{Args, Subcommand};
 
 use super::{backfill, history, list, next, pause, run as goal_run};
-use crate::cli::{Exit, Failure, Ui};
+use crate::cli::{Exit, Failure, Ui, goals};
 
 /// Look at goals: what is kept true on a schedule
 #[derive(Args, Debug)]
@@ -24,6 +24,9 @@ enum What {
     Resume(pause::ResumeArgs),
     History(history::HistoryArgs),
     Backfill(backfill::BackfillArgs),
+    /// Tell people what they are still to be told
+    #[command(hide = true)]
+    Tell,
 }
 
 /// Does what is asked for.
@@ -36,5 +39,6 @@ pub fn run(ui: &Ui, args: &GoalArgs) -> Result<Exit, Failure> {
         What::Resume(args) => pause::resume(ui, args),
         What::History(args) => history::run(ui, args),
         What::Backfill(args) => backfill::run(ui, args),
+        What::Tell => goals::tell(ui).map(|()| Exit::Ok),
     }
 }

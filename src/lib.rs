@@ -52,6 +52,7 @@
 //! *Megram*: one thing that memory keeps; those of the same tags are a *cluster*; a *rule* is what
 //! the *Dreamer* makes of one that is certain.
 //! *Taint*: how far a value is trusted, by where it comes from.
+//! *Slot*: an instant at which something is due by its *schedule*.
 //!
 //! Start reading at [`machine`].
 

@@ -54,6 +54,7 @@
 //! *Goal*: a desired state; a *slot* is an instant at which it is due. A *look* runs its checks, a
 //! *repair* its steps and then the checks; a *cycle* is one look and its repair.
 //! *Taint*: how far a value is trusted, by where it comes from.
+//! *Slot*: an instant at which something is due by its *schedule*.
 //!
 //! Start reading at [`machine`].
 

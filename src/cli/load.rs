@@ -162,13 +162,23 @@ pub fn before(reader: &Reader, run: &RunId) -> Result<Option<Arc<Plan>>, Failure
 
 /// The plan that some files are, or nothing if they are none. Says nothing about what is wrong.
 pub fn quietly(files: &Memory, path: &str, begun: Begun) -> Option<Arc<Plan>> {
+    quietly_with(files, path, begun).map(|(plan, _)| plan)
+}
+
+/// The same, with the goal that it belongs to.
+pub fn quietly_with(
+    files: &Memory,
+    path: &str,
+    begun: Begun,
+) -> Option<(Arc<Plan>, Option<Arc<Goal>>)> {
     let config = read_config(files, CONFIG).map(|(config, _)| config);
     let config = config.unwrap_or_default().begun(begun.strict);
     let loaded = checked(files, path, &config.gates());
     if loaded.has_errors() {
         return None;
     }
-    lower(&loaded, &config, begun).ok()
+    let plan = lower(&loaded, &config, begun).ok()?;
+    Some((plan, spec::lower_goal(&loaded).ok()))
 }
 
 fn texts(reader: &Reader, run: &RunId) -> Result<BTreeMap<String, Vec<u8>>, Failure> {

@@ -301,15 +301,15 @@ impl Daemon<'_> {
         if self.children.has(&errand) || is_full || self.spawn(errand) {
             return None;
         }
-        self.let_be(key)
+        Some(self.let_be(key))
     }
 
     /// Leaves a slot alone for a while; gives for how long.
-    fn let_be(&mut self, key: (String, Moment)) -> Option<Moment> {
+    fn let_be(&mut self, key: (String, Moment)) -> Moment {
         let (count, _) = self.failed.get(&key).copied().unwrap_or_default();
         let until = self.ui.env.now().after(pause(count + 1));
         self.failed.insert(key, (count + 1, until));
-        Some(until)
+        until
     }
 
     /// Starts a process; that it cannot be started is said, and no reason to end.

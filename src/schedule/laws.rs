@@ -221,7 +221,7 @@ fn exclusions_are_told_and_not_left_out() {
 fn goals_begin_spread_over_their_splay() {
     let mut timing = Timing::of(cron("0 * * * *", "UTC", Dst::default()));
     assert_eq!(timing.offset("backup"), Duration::ZERO);
-    timing.splay = Duration::from_secs(600);
+    timing.splay = Duration::from_mins(10);
     let offsets: Vec<Duration> = (0..200)
         .map(|at| timing.offset(&format!("goal-{at}")))
         .collect();

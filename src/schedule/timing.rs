@@ -53,7 +53,7 @@ pub struct Timing {
 }
 
 /// An instant at which a goal is due, on a whole second.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Slot {
     /// When.
     pub at: Moment,

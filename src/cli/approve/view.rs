@@ -33,7 +33,11 @@ pub(super) fn shown(proposal: &Proposal, statement: &Statement) -> String {
     for (name, bound) in &statement.params {
         text.push_str(&line(name, bound));
     }
-    let noun = if ready.goal.is_some() { "repair" } else { "run" };
+    let noun = if ready.goal.is_some() {
+        "repair"
+    } else {
+        "run"
+    };
     let runs = plural(statement.executions as usize, noun);
     let _ = writeln!(text, "  for {runs}, until {}", statement.expires);
     text

@@ -5,7 +5,7 @@ use crate::cli::approve::Standing;
 use crate::cli::goals::{Leash, Where, all, granted, named};
 use crate::cli::{Exit, Failure, Ui, load};
 use crate::goal::{Advice, Grant, Part};
-use crate::report::{BOLD, DIM, WARN, paint};
+use crate::report::{BOLD, DIM, WARN, paint, plural};
 use crate::time::{Moment, format_duration};
 
 /// Show what goals may do by themselves, what people thought of it, and what is proposed
@@ -76,10 +76,10 @@ fn shown(leash: &Leash, now: Moment) -> String {
         format!(" since {}", first.to_second())
     });
     format!(
-        "{goal}  {path}\n  may do    {}\n  did       {} repairs{since}: {} corrected, {} declined, \
+        "{goal}  {path}\n  may do    {}\n  did       {}{since}: {} corrected, {} declined, \
          {} undone · rate {:.3}\n  proposal  {}\n",
         may(leash, now),
-        counts.repairs,
+        repairs(counts.repairs),
         counts.corrected,
         counts.declined,
         counts.undone,
@@ -97,7 +97,7 @@ fn may(leash: &Leash, now: Moment) -> String {
     };
     let (all, used) = (standing.statement.executions, standing.used);
     let until = standing.statement.expires.to_second();
-    let extent = format!("{all} repairs until {until}, {used} used");
+    let extent = format!("{} until {until}, {used} used", repairs(all));
     match state(standing, now) {
         "holds" => extent,
         over => format!("{} · {extent}", paint(WARN, over)),
@@ -109,11 +109,14 @@ fn proposal(leash: &Leash) -> String {
     let Some(advice) = &leash.advice else {
         return format!("none: {}", why_none(leash));
     };
-    let (executions, validity) = (advice.to.executions, format_duration(advice.to.validity));
+    let (executions, validity) = (
+        repairs(advice.to.executions),
+        format_duration(advice.to.validity),
+    );
     let way = paint(WARN, advice.way.as_str());
     let command = leash.command(advice.to);
     format!(
-        "{way} to {executions} repairs in {validity}: {}\n            {command}",
+        "{way} to {executions} in {validity}: {}\n            {command}",
         advice.why
     )
 }
@@ -123,10 +126,8 @@ fn why_none(leash: &Leash) -> String {
     if leash.standing().is_none() {
         "there is no approval to change".into()
     } else if leash.counts.repairs < limits.min_samples {
-        format!(
-            "{} repairs under an approval like this are needed",
-            limits.min_samples
-        )
+        let needed = repairs(limits.min_samples);
+        format!("of fewer than {needed} under an approval like this nothing is concluded")
     } else if rate > limits.tighten_above {
         "it allows as little as can be".into()
     } else if rate < limits.widen_below {
@@ -135,6 +136,10 @@ fn why_none(leash: &Leash) -> String {
         let (low, high) = (limits.widen_below, limits.tighten_above);
         format!("the rate is from {low} to {high}")
     }
+}
+
+fn repairs(count: u32) -> String {
+    plural(usize::try_from(count).unwrap_or(usize::MAX), "repair")
 }
 
 fn document(leash: &Leash, now: Moment) -> Value {

@@ -6,7 +6,7 @@ use crate::cli::goals::{Where, ledger_of, named};
 use crate::cli::{Exit, Failure, RunArg, Ui, load, watch};
 use crate::goal::{Opinion, Part};
 use crate::name::RunId;
-use crate::store::{Feedback, Reader, RepairRow};
+use crate::store::{Feedback, Reader, RepairRow, StoreError};
 
 /// Say what you think of a repair of a goal
 #[derive(Args, Debug)]
@@ -67,7 +67,11 @@ pub fn run(ui: &Ui, args: &FeedbackArgs) -> Result<Exit, Failure> {
     let path = named(ui, &workspace, &Where::Disk, &args.goal)?;
     let files = Where::Disk.files(&workspace);
     let (ready, goal) = load::goal(ui, &*files, (workspace.clone(), &path), Part::Look)?;
-    let reader = Reader::open(&workspace.state)?;
+    let reader = match Reader::open(&workspace.state) {
+        Ok(reader) => reader,
+        Err(StoreError::NoState(_)) => return Err(usage(args, none(args))),
+        Err(error) => return Err(error.into()),
+    };
     let repairs = reader.repairs(&goal.id, usize::MAX)?;
     let repair = meant(&reader, args, &repairs)?;
     let (store, _) = ledger_of(ui, &ready)?;
@@ -99,21 +103,25 @@ pub fn run(ui: &Ui, args: &FeedbackArgs) -> Result<Exit, Failure> {
 
 /// The repair that is meant: by its own run, or by that of the look before it.
 fn meant(reader: &Reader, args: &FeedbackArgs, repairs: &[RepairRow]) -> Result<RunId, Failure> {
-    let goal = &args.goal;
-    let usage = |message| {
-        let failure = Failure::new(Exit::Usage, message);
-        failure.hint(format!("`wf goal history {goal}` tells what it did"))
-    };
     let Some(run) = &args.run else {
         let latest = repairs.first().map(|repair| repair.run.clone());
-        return latest.ok_or_else(|| usage(format!("`{goal}` has repaired nothing yet")));
+        return latest.ok_or_else(|| usage(args, none(args)));
     };
     let run = RunArg::of(run).resolve(reader)?;
     let cycle = reader.cycle(&run)?;
     let repair = cycle.and_then(|cycle| cycle.repair).unwrap_or(run);
-    let is_one = repairs.iter().any(|row| row.run == repair);
-    let short = repair.short().to_owned();
-    is_one
-        .then_some(repair)
-        .ok_or_else(|| usage(format!("run {short} is no repair of `{goal}`")))
+    if repairs.iter().any(|row| row.run == repair) {
+        return Ok(repair);
+    }
+    let (short, goal) = (repair.short(), &args.goal);
+    Err(usage(args, format!("run {short} is no repair of `{goal}`")))
+}
+
+fn none(args: &FeedbackArgs) -> String {
+    format!("`{}` has repaired nothing yet", args.goal)
+}
+
+fn usage(args: &FeedbackArgs, message: String) -> Failure {
+    let hint = format!("`wf goal history {}` tells what it did", args.goal);
+    Failure::new(Exit::Usage, message).hint(hint)
 }

@@ -55,7 +55,7 @@ pub fn run(ui: &Ui, args: &TightenArgs) -> Result<Exit, Failure> {
         let all = standing.statement.executions;
         let left = all.saturating_sub(standing.used);
         ui.note(&format!(
-            "{id} repairs nothing by itself any more: {left} of {all} repairs are withdrawn\n"
+            "{id} repairs nothing by itself any more: what is left of its approval is withdrawn, {left} of {all}\n"
         ));
     } else {
         ui.note(&format!("the approval of {id} was withdrawn before\n"));

@@ -51,7 +51,10 @@
 //! *Initiator*: who began a run. A run that only waits for people is *parked*.
 //! *Megram*: one thing that memory keeps; those of the same tags are a *cluster*; a *rule* is what
 //! the *Dreamer* makes of one that is certain.
+//! *Goal*: a desired state; a *slot* is an instant at which it is due. A *look* runs its checks, a
+//! *repair* its steps and then the checks; a *cycle* is one look and its repair.
 //! *Taint*: how far a value is trusted, by where it comes from.
+//! *Slot*: an instant at which something is due by its *schedule*.
 //!
 //! Start reading at [`machine`].
 

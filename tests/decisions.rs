@@ -159,7 +159,7 @@ fn an_answer_is_to_one_question_of_one_run() {
     database.execute(copied, [&second]).unwrap();
     goes_on(&office, &second).exits(5);
     // A row that nobody signed, or in which a byte is another, says nothing.
-    let edited = "UPDATE answers SET token = replace(token, 'A', 'B') WHERE run = ?1";
+    let edited = "UPDATE answers SET token = replace(token, 'eyJ', 'eyK') WHERE run = ?1";
     database.execute(edited, [&first]).unwrap();
     goes_on(&office, &first).exits(5);
     assert_eq!(shipped(&office), 0);

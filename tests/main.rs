@@ -39,6 +39,7 @@ mod processes;
 mod remembers;
 mod restricted;
 mod rounds;
+mod schedule;
 mod schemas;
 mod secrets;
 mod sim;

@@ -2,6 +2,7 @@
 
 use super::Notes;
 use crate::diag::{Code, Diagnostic};
+use crate::expr::Template;
 use crate::spec::ast::{Goal, Plan};
 use crate::spec::{Loaded, timing};
 
@@ -14,7 +15,9 @@ pub(super) fn check(loaded: &Loaded, file: usize, goal: &Goal, notes: &mut Notes
     secrets_exist(goal, loaded.is_whole(file), notes);
     if let Some(source) = loaded.sources.get(file) {
         let (_, wrong) = timing(goal, source);
-        wrong.into_iter().for_each(|mistake| notes.note(mistake));
+        for mistake in wrong {
+            notes.note(mistake);
+        }
     }
     if loaded.is_whole(file) {
         says_something(goal, notes);
@@ -39,7 +42,7 @@ fn looks_only(plan: &Plan, notes: &mut Notes) {
     for check in plan.checks() {
         let argv = check.exec.iter().flat_map(|argv| &argv.value);
         let read = argv.chain(check.env.iter().map(|(_, value)| value));
-        for read in read.flat_map(|template| template.refs()) {
+        for read in read.flat_map(Template::refs) {
             if let Some(step) = read.name.step() {
                 let message = format!(
                     "check `{}` reads from step `{step}`, and a look runs no steps",

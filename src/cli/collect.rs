@@ -25,14 +25,15 @@ pub fn collect(ui: &Ui, paths: &[&Path]) -> Result<Collected, Failure> {
     if paths.is_empty() {
         let root = ui.workspace().root;
         let (folder, config) = (root.join("workflows"), root.join(CONFIG));
-        let gates = root.join(GATES);
-        if !folder.is_dir() && !gates.is_dir() && !config.is_file() {
+        let (gates, goals) = (root.join(GATES), root.join("goals"));
+        if ![&folder, &gates, &goals].iter().any(|dir| dir.is_dir()) && !config.is_file() {
             let root = relative(&root, ui.env.cwd());
             let message = format!("{root} has neither workflows/ nor {CONFIG}");
             let failure = Failure::new(Exit::Usage, message);
             return Err(failure.hint("name what to check, or begin with `wf init`"));
         }
         found.folder(&folder);
+        found.folder(&goals);
         found.folder(&gates);
         let configs = [config, root.join(APPROVERS)].into_iter();
         found.configs.extend(configs.filter(|path| path.is_file()));

@@ -95,7 +95,9 @@ impl Field {
     /// A number or name of this field.
     pub(super) fn value(&self, piece: Piece) -> Result<i64, BadCron> {
         if piece.text.is_empty() {
-            return Err(piece.bad(format!("a value is missing among the {}", self.name)));
+            return Err(piece
+                .bad(format!("a value is missing among the {}", self.name))
+                .remedy("a value stands on each side of `,` and `-`, and before `/`"));
         }
         let lower = piece.text.to_ascii_lowercase();
         if let Some(at) = self.names.iter().position(|name| *name == lower) {

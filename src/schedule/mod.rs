@@ -26,3 +26,6 @@ pub use exclusion::{Exclusion, Weekday};
 pub use parse::BadCron;
 pub use timing::{Slot, Timing, When};
 pub use zone::{BadZone, Change, Local, Zone};
+
+#[cfg(test)]
+mod laws;

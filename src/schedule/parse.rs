@@ -62,10 +62,13 @@ pub(super) fn parse(text: &str) -> Result<Cron, BadCron> {
             .remedy("leave it out, and say `active_from` and `active_until`, or `at` for one day")),
         _ => Err(BadCron {
             at: place,
-            message: format!("{} fields are no schedule", pieces.len()),
+            message: format!(
+                "a schedule has five fields, or six, and not {}",
+                pieces.len()
+            ),
             remedy: Some(
-                "write minutes, hours, days of the month, months and days of the week (`30 6 * * \
-                 MON-FRI`), with seconds before them if they matter"
+                "write minutes, hours, days of the month, months and days of the week: `30 6 * * \
+                 MON-FRI`; seconds may stand before them"
                     .into(),
             ),
         }),
@@ -87,14 +90,13 @@ fn pieces(text: &str) -> Vec<Piece<'_>> {
 
 /// Reads a macro.
 fn named(text: &str, name: Piece, more: Option<&Piece>) -> Result<Cron, BadCron> {
-    if let Some(more) = more {
-        let message = format!("nothing can stand beside {}", name.text);
-        return Err(more.bad(message));
+    let fields = MACROS.iter().find(|(known, _)| *known == name.text);
+    if let (Some(_), Some(more)) = (fields, more) {
+        return Err(more
+            .bad(format!("nothing can stand beside {}", name.text))
+            .remedy("leave it out, or write all fields"));
     }
-    if let Some((_, fields)) = MACROS
-        .iter()
-        .find(|(macro_name, _)| *macro_name == name.text)
-    {
+    if let Some((_, fields)) = fields {
         return parse(fields).map(|cron| Cron {
             text: text.trim().into(),
             ..cron

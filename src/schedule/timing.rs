@@ -4,7 +4,7 @@ use std::time::Duration;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::walk::{Times, Walk};
-use super::zone::FIRST;
+use super::zone::{FIRST, LAST};
 use super::{Civil, Cron, Dst, DstNote, Exclusion, Zone};
 use crate::digest::Digest;
 use crate::time::{Moment, format_duration, parse_duration};
@@ -53,7 +53,7 @@ pub struct Timing {
 }
 
 /// An instant at which a goal is due, on a whole second.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Slot {
     /// When.
     pub at: Moment,
@@ -105,8 +105,11 @@ impl Timing {
 
     /// The last slot before an instant.
     pub fn prev(&self, before: Moment) -> Option<Slot> {
-        // Ever longer looks back; each is about what the one before has not seen.
-        let mut until = before.millis().saturating_sub(1);
+        // Ever longer looks back; each is about what the one before has not seen. They begin where
+        // slots can be, so that the first that finds any does not find very many.
+        let end = Moment::from_millis(LAST * 1_000 + 999);
+        let end = self.active_until.map_or(end, |active| active.min(end));
+        let mut until = before.millis().saturating_sub(1).min(end.millis());
         let mut length = 60_000i64;
         while until >= FIRST * 1_000 {
             let after = until.saturating_sub(length);

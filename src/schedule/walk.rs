@@ -175,30 +175,29 @@ impl<'a> Walk<'a> {
         false
     }
 
-    /// Goes to the next stretch that matters; false if there is none. Nothing is between here
-    /// and the time ahead, so stretches in between are passed over.
+    /// Goes to the next stretch that matters; false if there is none. Stretches in which nothing
+    /// can be are passed over.
     fn on(&mut self) -> bool {
+        let end = self.stretch.local().1;
         let Some(ahead) = self.ahead else {
-            // A time may still come again, but not for long.
-            let last = self.stretch.local().1;
-            let Times::Once(civil) = self.times else {
-                return false;
+            // What comes only once may be shown again, but not much later.
+            return match self.times {
+                Times::Once(civil) if end <= civil.seconds() + APART => self.go_to_next(),
+                _ => false,
             };
-            if last > civil.seconds() + APART {
-                return false;
-            }
-            return self.go_to_next();
         };
         let far = ahead - APART;
-        if far > self.stretch.until.saturating_add(APART) {
-            let stretch = self.zone.stretch(far);
-            if stretch.from > self.until {
-                return false;
-            }
-            self.enter(stretch);
-            return true;
+        // What clocks showed last may be shown again after the end.
+        let nothing_again = || self.times.next(end - APART) == Some(ahead);
+        if far <= self.stretch.until.saturating_add(APART) || !nothing_again() {
+            return self.go_to_next();
         }
-        self.go_to_next()
+        let stretch = self.zone.stretch(far);
+        if stretch.from > self.until {
+            return false;
+        }
+        self.enter(stretch);
+        true
     }
 
     fn go_to_next(&mut self) -> bool {

@@ -3,7 +3,8 @@
 //! [`load()`] reads a file and all that it uses: the front matter becomes a spanned tree
 //! ([`yaml`]), the tree becomes declarations ([`ast`]), and the body's sections are given to the
 //! steps they are about. What is wrong is collected in the [`Loaded`], to which `check` adds.
-//! [`lower()`] makes the model of it.
+//! [`lower()`] makes the model of it. The times of a goal are read by [`timing()`], with the file at
+//! hand, so that a mistake in an expression is told on its letters.
 //!
 //! **Invariant:** any bytes can be loaded: never a panic, time and memory bounded.
 

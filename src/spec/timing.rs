@@ -263,8 +263,8 @@ fn instant(civil: Civil, zone: &Zone, is_end: bool) -> Option<Moment> {
     Some(once.next(Moment::from_millis(i64::MIN))?.at)
 }
 
-/// The mistake of a goal without any slot that is not excluded. One that has very many excluded
-/// slots, and then another, is not found out.
+/// The mistake of a goal without any slot that is not excluded. One that has very many slots on
+/// days that are excluded, and none after them, is not found out.
 fn never_due(goal: &Goal, timing: &Timing) -> Option<Diagnostic> {
     let (first, last) = (Moment::from_millis(i64::MIN), Moment::from_millis(i64::MAX));
     let mut seen = 0;
@@ -273,7 +273,7 @@ fn never_due(goal: &Goal, timing: &Timing) -> Option<Diagnostic> {
         seen += 1;
     }
     let (message, help) = match seen {
-        MANY => return None,
+        MANY if !is_all_excluded(&timing.exclude) => return None,
         0 => (
             "the goal is never due",
             "look at `active_from`, `active_until` and `dst`",
@@ -285,6 +285,28 @@ fn never_due(goal: &Goal, timing: &Timing) -> Option<Diagnostic> {
     };
     let at = goal.schedule.as_ref()?.span;
     Some(Diagnostic::new(Code::NeverDue, at, message).help(help))
+}
+
+/// Whether times of the day exclude a whole week. If they leave anything, they leave the end of
+/// one of them.
+fn is_all_excluded(exclude: &[Exclusion]) -> bool {
+    let daily = |one: &&Exclusion| matches!(one, Exclusion::Daily { .. });
+    let ends = exclude.iter().filter_map(|one| match one {
+        Exclusion::Daily { until, .. } => Some(until.to_string()),
+        _ => None,
+    });
+    let ends = ends.flat_map(|end| {
+        let end = if end == "24:00" { "00:00" } else { &end };
+        // Any week will do.
+        let days = (5..=11).map(|day| format!("2026-01-{day:02}T{end}"));
+        days.collect::<Vec<_>>()
+    });
+    let mut left = ends.peekable();
+    left.peek().is_some()
+        && left.all(|end| {
+            let civil: Option<Civil> = end.parse().ok();
+            civil.is_some_and(|end| exclude.iter().filter(daily).any(|one| one.covers(end)))
+        })
 }
 
 /// The warning of a goal that may begin after its next slot.

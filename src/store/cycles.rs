@@ -82,12 +82,13 @@ pub struct NoticeRow {
 }
 
 impl Store {
-    /// Records the end of a cycle, once: a second end changes nothing, and the answer is no.
+    /// Records the end of a cycle, once: a second end changes nothing, and the answer is no. Only
+    /// one that waited for people may end anew.
     pub fn end_cycle(&self, end: CycleEnd) -> Ticket<bool> {
         self.sql(move |writing| {
             let connection = writing.connection;
             let sql = "UPDATE cycles SET ended = ?2, health = ?3, why = ?4
-                       WHERE run = ?1 AND ended IS NULL RETURNING goal";
+                       WHERE run = ?1 AND (ended IS NULL OR health = 'waiting') RETURNING goal";
             let values = (
                 end.run.as_str(),
                 At(end.at),
@@ -176,6 +177,16 @@ impl Reader {
         let sql = "SELECT * FROM cycles WHERE goal = ?1 ORDER BY began DESC, run DESC LIMIT ?2";
         let limit = i64::try_from(limit).unwrap_or(i64::MAX);
         self.rows(sql, (goal.as_str(), limit), cycle)
+    }
+
+    /// How many cycles of a goal ended how.
+    pub fn cycle_counts(&self, goal: &PlanId) -> Result<Vec<(Health, u64)>, StoreError> {
+        let sql = "SELECT health, count(*) AS n FROM cycles
+                   WHERE goal = ?1 AND health IS NOT NULL GROUP BY health";
+        self.rows(sql, [goal.as_str()], |row| {
+            let n: i64 = row.get("n")?;
+            Ok((row.get::<_, Word<_>>("health")?.0, n.unsigned_abs()))
+        })
     }
 
     /// The cycles of all goals that have not ended, oldest first.

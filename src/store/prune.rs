@@ -45,7 +45,26 @@ pub(super) fn rows(
     if !forgotten.is_empty() {
         sweep_rows(connection, now)?;
     }
+    if let Some(age) = keep.max_age {
+        accounts(connection, now, age)?;
+    }
     Ok(forgotten)
+}
+
+/// Forgets what was accounted for long ago. What is decided about a slot that is forgotten stays
+/// decided: nothing looks at slots before those that are accounted for.
+fn accounts(connection: &Connection, now: Moment, age: Duration) -> rusqlite::Result<()> {
+    let age = i64::try_from(age.as_millis()).unwrap_or(i64::MAX);
+    let oldest = now.millis().saturating_sub(age);
+    for sql in [
+        "DELETE FROM slots WHERE at < ?1 AND state NOT IN ('due', 'queued')
+             AND (run IS NULL OR run NOT IN (SELECT run FROM cycles WHERE ended IS NULL))",
+        "DELETE FROM cycles WHERE ended < ?1 AND run NOT IN (SELECT id FROM runs)",
+        "DELETE FROM notices WHERE sent < ?1",
+    ] {
+        connection.execute(sql, [oldest])?;
+    }
+    Ok(())
 }
 
 /// The ended runs that are not nested and beyond the retention.
@@ -61,7 +80,8 @@ fn beyond(connection: &Connection, keep: Retention, now: Moment) -> rusqlite::Re
         .prepare(
             "SELECT id FROM
                  (SELECT id, ended, row_number() OVER (ORDER BY key DESC) AS place
-                  FROM runs WHERE outcome IS NOT NULL AND parent IS NULL)
+                  FROM runs WHERE outcome IS NOT NULL AND parent IS NULL
+                      AND id NOT IN (SELECT run FROM cycles WHERE ended IS NULL))
              WHERE ended < ?1 OR place > ?2",
         )?
         .query_map((oldest, most), |row| row.get(0))?

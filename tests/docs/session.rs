@@ -66,13 +66,29 @@ fn repeat(sandbox: &Sandbox, session: &str) -> String {
     let mut real = String::new();
     for line in session.lines() {
         if let Some(words) = line.strip_prefix("$ wf ") {
-            let words: Vec<&str> = words.split_whitespace().collect();
+            let words = quoted(words);
+            let words: Vec<&str> = words.iter().map(String::as_str).collect();
             let did = sandbox.wf(&words).all();
             let trimmed: Vec<&str> = did.lines().map(str::trim_end).collect();
             let _ = writeln!(real, "{line}\n{}", trimmed.join("\n"));
         }
     }
     real
+}
+
+/// The words of a line, as a shell reads them that knows no more than single quotes.
+fn quoted(line: &str) -> Vec<String> {
+    let mut words = vec![String::new()];
+    let mut inside = false;
+    for c in line.chars() {
+        match c {
+            '\'' => inside = !inside,
+            ' ' if !inside => words.push(String::new()),
+            c => words.last_mut().expect("there is one").push(c),
+        }
+    }
+    words.retain(|word| !word.is_empty());
+    words
 }
 
 /// A session without what differs from run to run: times, ids, and the order of what happens at

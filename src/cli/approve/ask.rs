@@ -10,6 +10,7 @@ use crate::approval::{
     Verdict, decide, plan_digest, proposal,
 };
 use crate::bus::Act;
+use crate::cli::goals::poke;
 use crate::cli::keys::PassphraseArgs;
 use crate::cli::{Exit, Failure, Ui, watch};
 use crate::digest::Digest;
@@ -93,6 +94,7 @@ pub fn answer(
     let (decided, enough) = counts(ui, &reader, &case, &token, &rules)?;
     drop(reader);
     record(ui, &case, verdict, (&token, key, enough))?;
+    poke(&workspace.state);
     ui.print(&told(&case, verdict, &decided))?;
     Ok(Exit::Ok)
 }

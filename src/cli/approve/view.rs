@@ -26,14 +26,19 @@ pub(super) fn shown(proposal: &Proposal, statement: &Statement) -> String {
         &ready.path,
         &files,
         &proposal.bounds.given,
-        None,
+        ready.goal.as_ref().map(|of| &*of.goal),
     );
     text.push_str(&Consent::default().within(&house(ready)).text());
     let _ = writeln!(text, "\n{}", paint(BOLD, "the approval"));
     for (name, bound) in &statement.params {
         text.push_str(&line(name, bound));
     }
-    let runs = plural(statement.executions as usize, "run");
+    let noun = if ready.goal.is_some() {
+        "repair"
+    } else {
+        "run"
+    };
+    let runs = plural(statement.executions as usize, noun);
     let _ = writeln!(text, "  for {runs}, until {}", statement.expires);
     text
 }
@@ -71,11 +76,10 @@ pub(super) fn changes(proposal: &Proposal, last: &Result<Token, Refusal>) -> Str
             Some((pin.path.clone(), known.into_bytes()))
         })
         .collect();
-    if let Some(old) = load::quietly(&Memory(before), &ready.path, ready.begun) {
-        let (old, new) = (
-            Consent::of(&old, &ready.path),
-            Consent::of(&ready.plan, &ready.path),
-        );
+    if let Some((plan, goal)) = load::quietly_with(&Memory(before), &ready.path, ready.begun) {
+        let goals = (goal.as_deref(), ready.goal.as_ref().map(|of| &*of.goal));
+        let old = Consent::of(&plan, &ready.path).of_any(goals.0);
+        let new = Consent::of(&ready.plan, &ready.path).of_any(goals.1);
         text.push_str(&diff(&old, &new).text());
     }
     for file in &different {

@@ -5,6 +5,7 @@ use clap::Args;
 
 use crate::cli::load::{self, Ready};
 use crate::cli::{Begun, Exit, Failure, Revision, Ui, normal};
+use crate::goal::Part;
 use crate::report::consent::{Consent, House};
 use crate::report::diff::{Diff, Way, diff};
 use crate::report::plural;
@@ -60,15 +61,21 @@ fn version(ui: &Ui, name: &str, plan: Option<&str>) -> Result<Ready, Failure> {
     let cwd = ui.env.cwd();
     let is_file = normal(&cwd.join(name)).exists();
     let (revision, path) = match (name.split_once(':'), plan) {
-        _ if is_file => return load::plan(ui, Path::new(name), None),
+        _ if is_file => return load::spec(ui, Path::new(name)),
         (Some((revision, path)), _) => (revision, path.to_owned()),
         (None, Some(plan)) => (name, here(plan)),
-        (None, None) => return load::plan(ui, Path::new(name), None),
+        (None, None) => return load::spec(ui, Path::new(name)),
     };
     let mut files = Revision::find(cwd, revision)?;
     let path = files.enter(&path, cwd)?;
     let workspace = files.workspace();
-    let ready = load::ready(ui, &files, workspace, path.clone(), Begun::now(ui, None));
+    let ready = load::ready(
+        ui,
+        &files,
+        workspace,
+        path.clone(),
+        Begun::now(ui, None).of_goal(Part::Repair),
+    );
     if ready.is_err() {
         ui.say(&format!("this is {path} as it is in {revision}\n"));
     }
@@ -90,7 +97,10 @@ fn meaning(version: &Ready) -> Consent {
         read: &config.sandbox.read,
         pass: &config.env_pass,
     };
-    Consent::of(&version.plan, &version.path).within(&house)
+    let goal = version.goal.as_ref().map(|of| &*of.goal);
+    Consent::of(&version.plan, &version.path)
+        .of_any(goal)
+        .within(&house)
 }
 
 /// The files that are not the same to the byte. What the plan itself is called does not matter.

@@ -42,7 +42,7 @@ pub fn run(ui: &Ui, args: &GraphArgs) -> Result<Exit, Failure> {
         let failure = Failure::new(Exit::Usage, "--unfold does not go with --format svg");
         return Err(failure.hint("use --format dot and Graphviz"));
     }
-    let plan = load::plan(ui, &args.plan, None)?.plan;
+    let plan = load::spec(ui, &args.plan)?.plan;
     let sketch = Sketch::of(&plan, args.unfold);
     ui.print(&match args.format {
         Format::Mermaid => mermaid(&sketch),

@@ -21,6 +21,8 @@ pub enum Errand {
     Adopt(RunId),
     /// A cycle that is to be cancelled.
     Cancel(RunId),
+    /// People are to be told something.
+    Tell,
 }
 
 /// The processes that were started and have not ended.
@@ -142,6 +144,9 @@ impl Way<'_> {
             }
             Errand::Cancel(run) => {
                 command.args(["cancel", run.as_str()]);
+            }
+            Errand::Tell => {
+                command.args(["goal", "tell"]);
             }
         }
         command.current_dir(&workspace.root);

@@ -14,12 +14,19 @@
 //!
 //! **Invariant:** without an event nothing wakes it up before the next slot.
 
+mod begin;
 mod children;
+#[expect(
+    clippy::module_inception,
+    reason = "the module is named after what it is"
+)]
+mod daemon;
 mod lead;
 mod look;
 mod reload;
-mod run;
+mod report;
+mod waits;
 mod warp;
 
-pub use run::{Service, run};
+pub use daemon::{Service, run};
 pub use warp::Warp;

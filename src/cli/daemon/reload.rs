@@ -1,4 +1,4 @@
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::cli::goals::{FOLDERS, Found, POKE, Where, all};
@@ -85,17 +85,7 @@ impl Goals {
         files.extend([root.join(CONFIG), root.join(APPROVERS)]);
         let mut folders: Vec<PathBuf> = FOLDERS.map(|folder| root.join(folder)).to_vec();
         folders.push(root.join(crate::spec::GATES));
-        folders.extend(self.used(root));
-        folders.sort();
-        folders.dedup();
         Watch::new(&folders, &files)
-    }
-
-    /// The folders of files that goals use.
-    fn used(&self, root: &Path) -> Vec<PathBuf> {
-        let goals = self.found.iter().filter(|found| found.goal.is_ok());
-        let folder = |found: &Found| root.join(&found.path).parent().map(Path::to_path_buf);
-        goals.filter_map(folder).collect()
     }
 
     fn told(&self, ui: &Ui, before: &[Found]) {

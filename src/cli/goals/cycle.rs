@@ -80,7 +80,10 @@ pub fn adopt(ui: &Ui, run: &RunId, telling: &Telling) -> Result<Ended, Failure> 
     let state = ui.workspace().state;
     let hold = Hold::wait(&state, &lock_name(run))?;
     let cycle = cycle(&Reader::open(&state)?, run)?;
-    if let Some((_, health, why)) = cycle.ended {
+    // A repair that waited for people may have been answered since.
+    if let Some((_, health, why)) = cycle.ended
+        && !(health == Health::Waiting && cycle.repair.is_some())
+    {
         hold.remove();
         return Ok(Ended {
             goal: cycle.goal,

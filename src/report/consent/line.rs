@@ -121,6 +121,15 @@ impl Consent {
         self
     }
 
+    /// The same, if there is a goal.
+    #[must_use]
+    pub fn of_any(self, goal: Option<&Goal>) -> Self {
+        match goal {
+            Some(goal) => self.of_goal(goal),
+            None => self,
+        }
+    }
+
     /// Adds the values that parameters are given. Those of defaults are shown anyway.
     #[must_use]
     pub fn given(mut self, params: &Object) -> Self {

@@ -41,11 +41,10 @@ pub(super) fn spoken(expression: &str) -> Option<String> {
         }
         _ => return None,
     };
-    let every_day = days == "every day";
-    Some(match time.starts_with("every") {
-        true if every_day => time,
-        _ => format!("{days} {time}"),
-    })
+    if days == "every day" && time.starts_with("every") {
+        return Some(time);
+    }
+    Some(format!("{days} {time}"))
 }
 
 fn number(text: &str, most: u32) -> Option<u32> {

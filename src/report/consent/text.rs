@@ -23,11 +23,7 @@ pub fn consent(
     params: &Object,
     goal: Option<&Goal>,
 ) -> String {
-    let view = Consent::of(plan, path).given(params);
-    let view = match goal {
-        Some(goal) => view.of_goal(goal),
-        None => view,
-    };
+    let view = Consent::of(plan, path).given(params).of_any(goal);
     let mut text = format!("{}  {}\n", paint(BOLD, plan.id().as_str()), visible(path));
     text.push_str(&warnings(&view));
     if !files.is_empty() {

@@ -97,7 +97,8 @@ pub fn final_line(ending: &RunEnding) -> String {
         let _ = writeln!(text, "what was tried: {}", paint(NAME, &more));
         text.push_str(&moves::told(&ending.moves, ending.run.short()));
     }
-    if ending.outcome != Outcome::Succeeded {
+    // Of a look at a goal, which has no steps, there is nothing to repeat.
+    if ending.outcome != Outcome::Succeeded && ending.tally != crate::machine::Tally::default() {
         let retry = format!("wf retry {}", ending.run.short());
         let _ = writeln!(text, "to go on: {}", paint(NAME, &retry));
     }

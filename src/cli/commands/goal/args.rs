@@ -1,7 +1,7 @@
 use clap::{Args, Subcommand};
 
 use super::{autonomy, backfill, feedback, history, list, next, pause, run as goal_run, tighten};
-use crate::cli::{Exit, Failure, Ui};
+use crate::cli::{Exit, Failure, Ui, goals};
 
 /// Look at goals: what is kept true on a schedule
 #[derive(Args, Debug)]
@@ -27,6 +27,9 @@ enum What {
     Autonomy(autonomy::AutonomyArgs),
     Feedback(feedback::FeedbackArgs),
     Tighten(tighten::TightenArgs),
+    /// Tell people what they are still to be told
+    #[command(hide = true)]
+    Tell,
 }
 
 /// Does what is asked for.
@@ -42,5 +45,6 @@ pub fn run(ui: &Ui, args: &GoalArgs) -> Result<Exit, Failure> {
         What::Autonomy(args) => autonomy::run(ui, args),
         What::Feedback(args) => feedback::run(ui, args),
         What::Tighten(args) => tighten::run(ui, args),
+        What::Tell => goals::tell(ui).map(|()| Exit::Ok),
     }
 }

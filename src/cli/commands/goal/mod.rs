@@ -1,4 +1,6 @@
-//! What is kept true on a schedule.
+//! `wf goal`: what is kept true on a schedule.
+//!
+//! One file for each of its commands; [`args`] chooses between them.
 
 mod args;
 mod autonomy;

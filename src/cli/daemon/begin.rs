@@ -1,0 +1,139 @@
+use super::children::{Errand, Gone, Way};
+use super::daemon::Daemon;
+use super::look::{Start, pause};
+use crate::cli::Failure;
+use crate::name::{PlanId, RunId};
+use crate::report::{BAD, paint};
+use crate::store::{RunState, StoreError};
+use crate::time::Moment;
+
+impl Daemon<'_> {
+    /// Begins a cycle, unless it has begun; gives when to try again if it must wait.
+    pub(super) fn start(&mut self, start: &Start, now: Moment) -> Option<Moment> {
+        let key = (start.goal.to_string(), start.slot);
+        if let Some((_, until)) = self.failed.get(&key)
+            && *until > now
+        {
+            return Some(*until);
+        }
+        let errand = Errand::Slot(start.clone());
+        // Those for which there is no room are looked at when another one ends.
+        let is_full = self.children.len() >= self.service.jobs;
+        if self.children.has(&errand) || is_full || self.spawn(errand) {
+            return None;
+        }
+        Some(self.let_be(key))
+    }
+
+    /// Leaves a slot alone for a while; gives for how long.
+    pub(super) fn let_be(&mut self, key: (String, Moment)) -> Moment {
+        let (count, _) = self.failed.get(&key).copied().unwrap_or_default();
+        let until = self.ui.env.now().after(pause(count + 1));
+        self.failed.insert(key, (count + 1, until));
+        until
+    }
+
+    /// Starts a process; that it cannot be started is said, and no reason to end.
+    pub(super) fn spawn(&mut self, errand: Errand) -> bool {
+        let way = Way {
+            ui: self.ui,
+            token: self.lead.token,
+            commit: self.goals.commit(),
+            now: self.warp.as_ref().map(|_| self.ui.env.now()),
+        };
+        let started = self.children.start(&way, errand);
+        if let Err(failure) = &started {
+            self.ui.say(&failure.render());
+        }
+        started.is_ok()
+    }
+
+    /// Takes note of how a process ended.
+    pub(super) fn note(&mut self, gone: &Gone) {
+        let Errand::Slot(start) = &gone.errand else {
+            return;
+        };
+        let key = (start.goal.to_string(), start.slot);
+        let still_due = PlanId::parse(&start.goal)
+            .ok()
+            .and_then(|id| self.lead.reader.known(&id).ok().flatten())
+            .is_some_and(|known| known.open.iter().any(|open| open.slot == start.slot));
+        if still_due {
+            self.let_be(key);
+            let code = gone
+                .code
+                .map_or("a signal".to_owned(), |code| format!("code {code}"));
+            let (bad, goal) = (paint(BAD, "not begun:"), &start.goal);
+            let slot = start.slot.to_second();
+            self.ui.say(&format!(
+                "{bad} {goal}, the slot {slot} (ended with {code})\n"
+            ));
+        } else {
+            self.failed.remove(&key);
+        }
+    }
+
+    /// Asks a cycle to end: its process, or whoever works on its runs.
+    pub(super) fn cancel(&mut self, goal: &str, run: &RunId) -> Result<(), Failure> {
+        let cycle = self.lead.reader.cycle(run)?;
+        let slot = cycle.as_ref().and_then(|cycle| cycle.slot);
+        let is_it = |errand: &Errand| match errand {
+            Errand::Slot(start) => &*start.goal == goal && Some(start.slot) == slot,
+            _ => false,
+        };
+        if self.children.cancel(is_it) {
+            return Ok(());
+        }
+        let last = cycle
+            .and_then(|cycle| cycle.repair)
+            .unwrap_or_else(|| run.clone());
+        let errand = Errand::Cancel(last);
+        if !self.children.has(&errand) {
+            self.spawn(errand);
+        }
+        Ok(())
+    }
+
+    /// Goes on with cycles that others left, and with repairs whose questions were answered.
+    pub(super) fn adopt(&mut self) -> Result<(), Failure> {
+        let mut runs: Vec<RunId> = Vec::new();
+        for cycle in self.lead.reader.live_cycles()? {
+            runs.push(cycle.run);
+        }
+        for goal in self.goals.goals() {
+            let last = self.lead.reader.cycles(&goal.id, 1)?.into_iter().next();
+            let Some(repair) = last.as_ref().and_then(|cycle| cycle.repair.as_ref()) else {
+                continue;
+            };
+            let row = match self.lead.reader.run(repair) {
+                Ok(row) => row,
+                // It was forgotten.
+                Err(StoreError::UnknownRun(_)) => continue,
+                Err(error) => return Err(error.into()),
+            };
+            if row.state == RunState::Running && row.asks == 0 {
+                runs.extend(last.map(|cycle| cycle.run));
+            }
+        }
+        for run in runs {
+            let mine = |errand: &Errand| matches!(errand, Errand::Adopt(other) if *other == run);
+            if !self.children.any(mine) && !self.works_on(&run)? {
+                self.spawn(Errand::Adopt(run));
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether a process of this daemon works on a cycle.
+    pub(super) fn works_on(&self, run: &RunId) -> Result<bool, Failure> {
+        let cycle = self.lead.reader.cycle(run)?;
+        Ok(cycle.is_some_and(|cycle| {
+            self.children.any(|errand| match errand {
+                Errand::Slot(start) => {
+                    *start.goal == *cycle.goal.as_str() && Some(start.slot) == cycle.slot
+                }
+                _ => false,
+            })
+        }))
+    }
+}

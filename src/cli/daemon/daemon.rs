@@ -1,0 +1,196 @@
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use tokio::sync::watch;
+
+use super::children::{Children, Errand};
+use super::lead::{Lead, lead};
+use super::look::{look, pause};
+use super::reload::Goals;
+use super::waits::{Event, Waits};
+use super::warp::Warp;
+use crate::cli::{Exit, Failure, Ui};
+use crate::report::{BAD, paint};
+use crate::service::health::{Endpoint, Health};
+use crate::service::systemd::Tell;
+use crate::time::Moment;
+
+/// How a daemon is to work.
+#[derive(Clone, Debug)]
+pub struct Service {
+    /// The branch that goals are read from; `None`: the files as they are.
+    pub branch: Option<String>,
+    /// Where it answers how it does.
+    pub health: Option<SocketAddr>,
+    /// Whether it waits for another daemon to end.
+    pub standby: bool,
+    /// How many cycles run at once.
+    pub jobs: usize,
+    /// How long it waits for cycles when it is to end.
+    pub drain: Duration,
+    /// Whether it looks once.
+    pub once: bool,
+}
+
+/// Keeps the goals of a workspace true until it is told to end.
+pub fn run(ui: &Ui, service: Service) -> Result<Exit, Failure> {
+    let notify = Tell::new(ui.env.var("NOTIFY_SOCKET")).map_err(|error| system(&error))?;
+    let lead = lead(ui, service.standby)?;
+    let goals = Goals::read(ui, service.branch.clone())?;
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| system(&error))?;
+    let warp = ui.env.warp();
+    let daemon = Daemon {
+        ui,
+        service,
+        lead,
+        goals,
+        notify,
+        warp,
+        children: Children::default(),
+        failed: BTreeMap::new(),
+        trouble: 0,
+        health: watch::Sender::new(Health::default()),
+    };
+    runtime.block_on(daemon.live())
+}
+
+pub(super) fn system(error: &std::io::Error) -> Failure {
+    Failure::new(Exit::State, error.to_string())
+}
+
+pub(super) struct Daemon<'a> {
+    pub(super) ui: &'a Ui,
+    pub(super) service: Service,
+    pub(super) lead: Lead,
+    pub(super) goals: Goals,
+    pub(super) notify: Tell,
+    pub(super) warp: Option<Warp>,
+    pub(super) children: Children,
+    /// The slots whose processes ended without having begun a cycle: how often, and until when
+    /// they are let be.
+    pub(super) failed: BTreeMap<(String, Moment), (u32, Moment)>,
+    /// How often the ledger could not be used, in a row.
+    pub(super) trouble: u32,
+    pub(super) health: watch::Sender<Health>,
+}
+
+impl Daemon<'_> {
+    async fn live(mut self) -> Result<Exit, Failure> {
+        let mut waits = self.waits()?;
+        self.adopt()?;
+        let mut asked = tokio::task::JoinSet::new();
+        let endpoint = match self.service.health {
+            Some(address) => Some(
+                Endpoint::bind(address)
+                    .await
+                    .map_err(|error| system(&error))?,
+            ),
+            None => None,
+        };
+        if let Some(endpoint) = endpoint {
+            self.ui
+                .note(&format!("answers at http://{}\n", endpoint.address()));
+            let health = self.health.subscribe();
+            asked.spawn(async move { endpoint.serve(health).await });
+        }
+        let since = self.ui.env.now();
+        self.health.send_modify(|health| {
+            (health.since, health.leads) = (since, true);
+        });
+        let mut wake = self.look()?;
+        let _ = self.notify.ready(&self.status(wake));
+        loop {
+            if self.service.once && self.children.len() == 0 {
+                return Ok(Exit::Ok);
+            }
+            match self.event(&mut waits, wake).await? {
+                Event::Alarm | Event::Gone => {}
+                Event::Changed => self.changed(&mut waits)?,
+                Event::Reload => {
+                    let _ = self.notify.reloading();
+                    self.changed(&mut waits)?;
+                    let _ = self.notify.ready(&self.status(wake));
+                }
+                Event::Watchdog => {
+                    let _ = self.notify.alive();
+                    continue;
+                }
+                Event::Stop => return self.stop(waits).await,
+            }
+            wake = self.look()?;
+            let _ = self.notify.status(&self.status(wake));
+        }
+    }
+
+    /// Looks at all goals and begins what is due; gives when to look again.
+    fn look(&mut self) -> Result<Option<Moment>, Failure> {
+        let now = self.ui.env.now();
+        let goals = self.goals.goals();
+        let looked = look(&self.lead, &goals, now)?;
+        let mut wakes: Vec<Moment> = looked.next.values().copied().collect();
+        for (goal, run) in &looked.cancel {
+            if let Err(failure) = self.cancel(goal.as_str(), run) {
+                self.ui.say(&failure.render());
+            }
+        }
+        for start in &looked.start {
+            wakes.extend(self.start(start, now));
+        }
+        if let Some(error) = &looked.trouble {
+            self.trouble += 1;
+            wakes.push(now.after(pause(self.trouble)));
+            let (bad, remedy) = (paint(BAD, "error:"), error.remedy());
+            self.ui.say(&format!("{bad} {error}; {remedy}\n"));
+        } else {
+            self.trouble = 0;
+        }
+        if looked.missed > 0 && !self.children.has(&Errand::Tell) {
+            self.spawn(Errand::Tell);
+        }
+        self.report(&looked);
+        Ok(wakes.into_iter().min())
+    }
+
+    /// Reads the goals again.
+    fn changed(&mut self, waits: &mut Waits) -> Result<(), Failure> {
+        // Slots of schedules that are about to change are accounted for as what they were.
+        let goals = self.goals.goals();
+        look(&self.lead, &goals, self.ui.env.now())?;
+        if let Err(failure) = self.goals.again(self.ui) {
+            self.ui.say(&failure.render());
+        }
+        waits.watch = self.watch();
+        if let Err(failure) = self.adopt() {
+            self.ui.say(&failure.render());
+        }
+        Ok(())
+    }
+
+    /// Begins nothing more; waits for what goes on, not for ever.
+    async fn stop(mut self, mut waits: Waits) -> Result<Exit, Failure> {
+        let _ = self.notify.stopping();
+        let end = tokio::time::Instant::now() + self.service.drain;
+        let mut insists = 0;
+        while self.children.len() > 0 {
+            let count = self.children.len();
+            if insists == 0 {
+                self.ui.note(&format!("waits for {count} cycles\n"));
+            }
+            let [interrupt, terminate] = &mut waits.stop;
+            tokio::select! {
+                gone = self.children.ended() => self.note(&gone),
+                () = tokio::time::sleep_until(end) => {
+                    self.ui.say(&format!("{count} cycles go on; the next daemon adopts them\n"));
+                    return Ok(Exit::Ok);
+                }
+                _ = interrupt.recv() => { insists += 1; self.children.cancel_all(); }
+                _ = terminate.recv() => { insists += 1; self.children.cancel_all(); }
+            }
+        }
+        Ok(Exit::Ok)
+    }
+}

@@ -59,3 +59,22 @@ CREATE TABLE leaders (
     pid      INTEGER NOT NULL,
     since    INTEGER NOT NULL
 ) STRICT;
+
+-- What people said of repairs, by the run that repaired: the last word counts.
+CREATE TABLE feedback (
+    run     TEXT PRIMARY KEY,
+    goal    TEXT NOT NULL,
+    opinion TEXT NOT NULL,
+    note    TEXT NOT NULL,
+    who     TEXT,
+    at      INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
+-- The standing approvals that somebody withdrew: nothing begins under them any more.
+CREATE TABLE withdrawn (
+    nonce TEXT PRIMARY KEY,
+    goal  TEXT NOT NULL,
+    who   TEXT,
+    at    INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE INDEX withdrawn_of_goal ON withdrawn (goal);

@@ -118,6 +118,9 @@ pub enum Refusal {
         /// How often it may be.
         executions: u32,
     },
+    /// Somebody took it back.
+    #[error("the approval was withdrawn on {0}")]
+    Withdrawn(Moment),
     /// It was never used to start this.
     #[error("no use of the approval is recorded, so it started nothing that could go on")]
     Unused,
@@ -151,6 +154,9 @@ impl Refusal {
             }
             Self::Revoked { .. } => "approve again with a key that holds: wf approve PLAN",
             Self::NotYet(_) => "wait, or set the clock of this machine right",
+            Self::Withdrawn(_) => {
+                "sign a new one, for less: wf approve GOAL --executions N --expires TIME"
+            }
             Self::Expired(_) | Self::Spent { .. } => "approve again: wf approve PLAN",
             Self::TooLong { .. } => "approve again for less: wf approve PLAN --expires TIME",
             Self::OtherScope { .. } | Self::OtherPlan { .. } | Self::OtherRun(_) => {

@@ -155,6 +155,28 @@ pub enum Act {
         /// What was added, by its id.
         megram: Digest,
     },
+    /// Somebody said what they think of a repair of a goal.
+    GoalFeedback {
+        /// The goal.
+        goal: PlanId,
+        /// The run that repaired.
+        repair: RunId,
+        /// What they think, in one word.
+        opinion: String,
+        /// Their key, by its id; absent: they have none.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        key: Option<Digest>,
+    },
+    /// Somebody withdrew a standing approval of a goal.
+    ApprovalWithdrawn {
+        /// The goal.
+        goal: PlanId,
+        /// The approval, by its nonce.
+        nonce: String,
+        /// Their key, by its id; absent: they have none.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        key: Option<Digest>,
+    },
     /// Something that a later version does.
     #[serde(other)]
     Unknown,

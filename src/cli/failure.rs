@@ -75,8 +75,8 @@ impl From<StoreError> for Failure {
             | StoreError::UnknownRun(_)
             | StoreError::Exists(_)
             | StoreError::NotABackup { .. } => Exit::Usage,
-            // Another run was faster.
-            StoreError::UsedUp { .. } => Exit::Approval,
+            // Another run, or who withdrew it, was faster.
+            StoreError::UsedUp { .. } | StoreError::Withdrawn => Exit::Approval,
             _ => Exit::State,
         };
         let failure = Self::new(exit, error.to_string()).hint(error.remedy());

@@ -2,6 +2,7 @@ use std::borrow::Cow;
 
 use schemars::{JsonSchema, SchemaGenerator, json_schema};
 
+use super::AutonomyFile;
 use crate::name::GateId;
 use crate::source::Spanned;
 use crate::spec::ast::{Policy, Replan, Retry};
@@ -31,6 +32,8 @@ record! {
         optional retention: RetentionFile,
         /// How the auditor tells what it sees.
         optional audit: AuditFile,
+        /// When it is proposed to let a goal do more, or less, by itself.
+        optional autonomy: AutonomyFile,
         /// Patterns of variables of the environment that every step sees.
         default env_pass: Vec<Spanned<String>>,
     }

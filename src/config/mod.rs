@@ -4,11 +4,13 @@
 //! **Invariant:** nothing here looks for the file or reads it; the face does.
 
 mod approvers;
+mod autonomy;
 mod file;
 mod load;
 mod settings;
 
 pub use approvers::{ApproverFile, ApproversFile, Day, KeyText, load_approvers};
+pub use autonomy::AutonomyFile;
 pub use file::{
     AuditFile, ConfigFile, Durability, LogsFile, RetentionFile, SandboxFile, SandboxReads,
 };

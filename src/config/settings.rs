@@ -3,7 +3,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::{ConfigFile, Durability, LogsFile, RetentionFile, SandboxFile};
-use crate::model::{OnFailure, Policy, Replan, Retry};
+use crate::model::{Autonomy, OnFailure, Policy, Replan, Retry};
 use crate::name::GateId;
 use crate::source::Spanned;
 use crate::spec::Defaults;
@@ -25,6 +25,8 @@ pub struct Config {
     pub retention: Retention,
     /// After how much activity the auditor writes a report.
     pub audit_window: Duration,
+    /// When it is proposed to let a goal do more, or less, by itself.
+    pub autonomy: Autonomy,
     /// Patterns of variables of the environment that every step sees.
     pub env_pass: Vec<String>,
     /// The gates that hold for every plan, before its own, and where they are named.
@@ -119,6 +121,7 @@ impl Default for Config {
             },
             retention: Retention::default(),
             audit_window: Duration::from_mins(5),
+            autonomy: Autonomy::default(),
             env_pass: Vec::new(),
             gates: Vec::new(),
         }
@@ -157,6 +160,9 @@ impl From<ConfigFile> for Config {
                 .audit
                 .and_then(|audit| audit.window)
                 .map_or(plain.audit_window, |window| window.0),
+            autonomy: file
+                .autonomy
+                .map_or(plain.autonomy, |said| said.completed()),
             env_pass: file.env_pass.into_iter().map(|glob| glob.value).collect(),
             gates: file.gates,
         }

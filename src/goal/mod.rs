@@ -10,24 +10,33 @@
 //! [`simulate`], which lets a daemon live through a year without waiting for it, is in memory.
 //! [`concluded`] says how a cycle ended, and [`news`] what that is to tell.
 //!
+//! [`counted`] says what people thought of the repairs of a goal, [`advise`] what may follow for what
+//! it may do by itself, and [`withdrawn`] whether an approval was taken back.
+//!
 //! **Invariant:** slots come from the clock and the ledger, never from the last run: of a slot
 //! that is accounted for nothing more is decided, whatever becomes of the clock.
 //! **Invariant:** nothing here reads a clock, a disk or a network.
 
+mod autonomy;
 mod conclude;
 mod decide;
 mod known;
 mod memory;
+mod opinion;
 mod row;
 mod sim;
 #[cfg(test)]
 mod tests;
 mod turn;
+mod withdrawal;
 
+pub use autonomy::{Advice, SHORTEST, Way, advise, narrower};
 pub use conclude::{Health, Looked, Next, Part, Repaired, Verdict, concluded, news};
 pub use decide::{Decision, decide, paused_until, rescheduled};
 pub use known::{Known, Live, Open};
 pub use memory::MemoryLedger;
+pub use opinion::{Counts, Grant, Opinion, Sample, counted, most_samples};
 pub use row::{Cause, Row, SlotState};
 pub use sim::{Scenario, Simulated, simulate};
 pub use turn::{Ledger, Turn, turn};
+pub use withdrawal::{Withdrawal, withdrawn};

@@ -8,6 +8,7 @@
 //! [`Plan::new`] makes one. **Invariant:** nothing here knows YAML, Markdown or spans.
 
 mod approve;
+mod autonomy;
 mod budget;
 mod check;
 mod escalation;
@@ -30,6 +31,7 @@ pub mod taint;
 mod work;
 
 pub use approve::{Approve, Needs};
+pub use autonomy::Autonomy;
 pub use budget::{Budget, Resource};
 pub use check::{Check, Expect, JsonExpect, Mode, Probe};
 pub use escalation::{Escalation, EscalationAction};

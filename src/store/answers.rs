@@ -1,7 +1,7 @@
 use rusqlite::{Connection, OptionalExtension};
 
-use super::StoreError;
 use super::writer::Writing;
+use super::{StoreError, opinions};
 use crate::digest::Digest;
 use crate::machine::Approved;
 use crate::name::RunId;
@@ -120,13 +120,16 @@ pub(super) fn of(
     rows.collect()
 }
 
-/// Uses an approval up. It fails where that use is recorded already.
+/// Uses an approval up. It fails where that use is recorded already, or it was withdrawn.
 pub(super) fn consume(
     writing: &Writing<'_>,
     run: &RunId,
     approved: &Approved,
 ) -> Result<(), StoreError> {
     let failed = |error| writing.failed(&error);
+    if opinions::is_withdrawn(writing.connection, &approved.nonce).map_err(failed)? {
+        return Err(StoreError::Withdrawn);
+    }
     let found: Option<String> = writing
         .connection
         .prepare_cached("SELECT run FROM consumed WHERE nonce = ?1 AND execution = ?2")

@@ -135,6 +135,9 @@ pub enum StoreError {
         /// How many it allows.
         executions: u32,
     },
+    /// An approval was withdrawn.
+    #[error("the approval was withdrawn")]
+    Withdrawn,
     /// A run was to begin for a slot that is not due: it has begun, or was left out.
     #[error("the slot {} of the goal `{goal}` is not due", slot.to_second())]
     NotDue {
@@ -208,7 +211,7 @@ impl StoreError {
                 "nothing more was written here; `wf show` says what became of the run"
             }
             Self::Conflict { .. } => "a decision stands; cancel the run to stop it all the same",
-            Self::UsedUp { .. } => "approve it again: wf approve PLAN",
+            Self::UsedUp { .. } | Self::Withdrawn => "approve it again: wf approve PLAN",
             Self::NotDue { .. } => "`wf goal history` says what became of it",
             Self::NotOpen(_) => "nothing is lost; `wf goal history` says how it went",
             Self::Superseded { .. } => "one daemon is enough; this one does nothing more",

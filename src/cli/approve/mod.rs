@@ -20,6 +20,7 @@ mod resumed;
 mod rules;
 mod standing;
 mod view;
+mod withdrawal;
 
 pub use agree::asked;
 pub use ask::{AnswerArgs, answer};
@@ -28,3 +29,4 @@ use pins::{pins, token_path};
 pub use resumed::go_on;
 pub use rules::Rules;
 pub use standing::enter_goal;
+pub use withdrawal::{Standing, standing};

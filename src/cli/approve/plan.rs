@@ -8,6 +8,7 @@ use super::bounds::{BoundArgs, Bounds, bounds};
 use super::entry::{plan_ref, read, usage, used};
 use super::standing::spawned;
 use super::view::{changes, shown, signed};
+use super::withdrawal::withdrawal;
 use super::{AnswerArgs, Rules, pins, token_path};
 use crate::approval::{Nonce, Refusal, Scope, Statement, Token, VERSION, Verdict};
 use crate::bus::Act;
@@ -15,7 +16,7 @@ use crate::cli::keys::{self, OwnKey, PassphraseArgs};
 use crate::cli::load::{self, Ready};
 use crate::cli::{Exit, Failure, Ui, normal, relative, watch};
 use crate::machine::Pin;
-use crate::time::parse_duration;
+use crate::time::{Moment, parse_duration};
 
 /// How a plan is approved.
 #[derive(Args, Clone, Debug, Default)]
@@ -198,7 +199,8 @@ fn token(
             let one = by.and_then(|id| proposal.rules.approvers.find(id));
             one.is_some_and(|one| one.revoked.is_none())
         };
-        let left = used(&proposal.ready.workspace, &token)? < statement.executions;
+        let left = used(&proposal.ready.workspace, &token)? < statement.executions
+            && !is_withdrawn(&proposal.ready, statement, now)?;
         if same && as_long && left && token.signers().all(counts) {
             return Ok((Draft::Signed(Box::new(token)), false));
         }
@@ -230,6 +232,15 @@ fn token(
         spawn_policy: spawned(&proposal.ready, &proposal.pins).map(|spawned| spawned.policy),
     };
     Ok((Draft::New(Box::new(statement)), true))
+}
+
+/// Whether it was withdrawn: then it can be used no more, whoever signs it too.
+fn is_withdrawn(ready: &Ready, statement: &Statement, now: Moment) -> Result<bool, Failure> {
+    let Some(of) = &ready.goal else {
+        return Ok(false);
+    };
+    let found = withdrawal(&ready.workspace, (&of.goal.id, statement), now)?;
+    Ok(found.is_some())
 }
 
 /// Writes an approval under its name only when it is whole.

@@ -4,10 +4,11 @@ use serde_json::json;
 
 use super::entry::{ApprovalArgs, Entered, enter, read, used};
 use super::refused::refused;
+use super::withdrawal::withdrawal;
 use super::{Rules, pins, token_path};
 use crate::approval::{
-    Approvers, Policy, Scope, SpawnPolicy, Spawned, Subject, Token, Valid, allows, plan_digest,
-    verify,
+    Approvers, Policy, Refusal, Scope, SpawnPolicy, Spawned, Subject, Token, Valid, allows,
+    plan_digest, verify,
 };
 use crate::cli::load::{OfGoal, Ready};
 use crate::cli::{Exit, Failure, Ui};
@@ -40,6 +41,13 @@ pub fn enter_goal(
     let workspace = &ready.workspace;
     let token =
         read(workspace, &path).map_err(|refusal| refused(ui, workspace, &ready.path, &refusal))?;
+    let of = (&of.goal.id, token.statement());
+    if part == Part::Repair
+        && let Some(at) = withdrawal(workspace, of, ui.env.now())?
+    {
+        let refusal = Refusal::Withdrawn(at);
+        return Err(refused(ui, workspace, &ready.path, &refusal));
+    }
     let signers: Vec<Digest> = token.signers().flatten().collect();
     let start = Start {
         ready,

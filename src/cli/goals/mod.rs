@@ -5,6 +5,7 @@
 //! Whatever is needed to go on is recorded: who comes after a process that died takes the lock,
 //! reads how far it came, and goes on.
 
+mod autonomy;
 mod cycle;
 mod ended;
 mod find;
@@ -15,6 +16,7 @@ mod news;
 mod poke;
 mod tell;
 
+pub use autonomy::{Leash, granted};
 pub use cycle::{Begin, Ended, adopt, begin};
 pub use find::{FOLDERS, Found, Where, all, named};
 pub use hold::{Hold, LEADER};

@@ -7,5 +7,6 @@ mod hold;
 mod kill;
 mod memory;
 mod open;
+mod opinions;
 mod prune;
 mod record;

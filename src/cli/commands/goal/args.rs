@@ -1,6 +1,6 @@
 use clap::{Args, Subcommand};
 
-use super::{backfill, history, list, next, pause, run as goal_run};
+use super::{autonomy, backfill, feedback, history, list, next, pause, run as goal_run, tighten};
 use crate::cli::{Exit, Failure, Ui, goals};
 
 /// Look at goals: what is kept true on a schedule
@@ -24,6 +24,9 @@ enum What {
     Resume(pause::ResumeArgs),
     History(history::HistoryArgs),
     Backfill(backfill::BackfillArgs),
+    Autonomy(autonomy::AutonomyArgs),
+    Feedback(feedback::FeedbackArgs),
+    Tighten(tighten::TightenArgs),
     /// Tell people what they are still to be told
     #[command(hide = true)]
     Tell,
@@ -39,6 +42,9 @@ pub fn run(ui: &Ui, args: &GoalArgs) -> Result<Exit, Failure> {
         What::Resume(args) => pause::resume(ui, args),
         What::History(args) => history::run(ui, args),
         What::Backfill(args) => backfill::run(ui, args),
+        What::Autonomy(args) => autonomy::run(ui, args),
+        What::Feedback(args) => feedback::run(ui, args),
+        What::Tighten(args) => tighten::run(ui, args),
         What::Tell => goals::tell(ui).map(|()| Exit::Ok),
     }
 }

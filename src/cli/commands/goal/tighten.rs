@@ -1,0 +1,82 @@
+use clap::Args;
+
+use super::who;
+use crate::bus::Act;
+use crate::cli::goals::{Leash, Where, ledger_of, named, poke};
+use crate::cli::{Exit, Failure, Ui, load, watch};
+use crate::goal::Part;
+use crate::store::{Reader, RunState};
+
+/// Withdraw what is left of the standing approval of a goal, at once
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Nothing more is repaired under the approval that is there, or under one that was signed before it;
+it needs no signature to allow less. Looks go on, and tell what is not as desired. A repair that
+has begun goes on, too: `wf cancel RUN` stops it. To allow something again, sign a new approval.")]
+pub struct TightenArgs {
+    /// The goal: its id, or its file
+    #[arg(value_name = "GOAL")]
+    goal: String,
+}
+
+/// Withdraws an approval.
+pub fn run(ui: &Ui, args: &TightenArgs) -> Result<Exit, Failure> {
+    let workspace = ui.workspace();
+    let path = named(ui, &workspace, &Where::Disk, &args.goal)?;
+    let files = Where::Disk.files(&workspace);
+    let (ready, goal) = load::goal(ui, &*files, (workspace.clone(), &path), Part::Look)?;
+    let leash = Leash::of(ui, &ready, &goal)?;
+    let id = &goal.id;
+    let standing = match &leash.approval {
+        None => {
+            let message = format!("the repairs of {id} need no approval: {path} says so");
+            let failure = Failure::new(Exit::Usage, message);
+            return Err(failure.hint(format!(
+                "`wf goal pause {id}` stops its cycles; without `approval: none` its repairs need one"
+            )));
+        }
+        Some(Err(refusal)) => {
+            ui.note(&format!("{id} may repair nothing by itself: {refusal}\n"));
+            return Ok(Exit::Ok);
+        }
+        Some(Ok(standing)) => standing,
+    };
+    let (store, reader) = ledger_of(ui, &ready)?;
+    let nonce = standing.statement.nonce.as_str();
+    let who = who(ui);
+    let name = who.as_ref().map(|key| key.name.clone());
+    if store.withdraw(id, nonce, name, ui.env.now()).wait()? {
+        let act = Act::ApprovalWithdrawn {
+            goal: id.clone(),
+            nonce: nonce.to_owned(),
+            key: who.map(|key| key.public.id()),
+        };
+        watch::note(ui, act);
+        let all = standing.statement.executions;
+        let left = all.saturating_sub(standing.used);
+        ui.note(&format!(
+            "{id} repairs nothing by itself any more: what is left of its approval is withdrawn, {left} of {all}\n"
+        ));
+    } else {
+        ui.note(&format!("the approval of {id} was withdrawn before\n"));
+    }
+    goes_on(ui, &reader, &leash)?;
+    if let Some(command) = leash.narrower() {
+        ui.note(&format!("to allow less than before: {command}\n"));
+    }
+    poke(&workspace.state);
+    Ok(Exit::Ok)
+}
+
+/// Tells which repairs have begun and go on.
+fn goes_on(ui: &Ui, reader: &Reader, leash: &Leash) -> Result<(), Failure> {
+    for repair in reader.repairs(&leash.goal.id, usize::MAX)? {
+        if repair.state == RunState::Running {
+            let run = repair.run.short();
+            ui.note(&format!(
+                "repair {run} has begun: `wf cancel {run}` stops it\n"
+            ));
+        }
+    }
+    Ok(())
+}

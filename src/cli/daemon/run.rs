@@ -56,6 +56,7 @@ pub fn run(ui: &Ui, service: Service) -> Result<Exit, Failure> {
         warp,
         children: Children::default(),
         failed: BTreeMap::new(),
+        orphans: BTreeMap::new(),
         trouble: 0,
         health: watch::Sender::new(Health::default()),
     };
@@ -77,6 +78,9 @@ struct Daemon<'a> {
     /// The slots whose processes ended without having begun a cycle: how often, and until when
     /// they are let be.
     failed: BTreeMap<(String, Moment), (u32, Moment)>,
+    /// The cycles whose processes died under this daemon: how often, and when they are gone on
+    /// with.
+    orphans: BTreeMap<crate::name::RunId, (u32, Moment)>,
     /// How often the ledger could not be used, in a row.
     trouble: u32,
     health: watch::Sender<Health>,
@@ -236,6 +240,7 @@ impl Daemon<'_> {
 
     /// Takes note of how a process ended.
     fn note(&mut self, gone: &Gone) {
+        self.note_orphan(&gone.errand);
         let Errand::Slot(start) = &gone.errand else {
             return;
         };
@@ -269,6 +274,43 @@ impl Daemon<'_> {
         });
     }
 
+    /// Takes note of a cycle that was left by a process that ended.
+    fn note_orphan(&mut self, errand: &Errand) {
+        // If that cannot be read, the next daemon goes on with it.
+        let live = self.lead.reader.live_cycles().unwrap_or_default();
+        let left = live.into_iter().find(|cycle| match errand {
+            Errand::Slot(start) => {
+                *start.goal == *cycle.goal.as_str() && Some(start.slot) == cycle.slot
+            }
+            Errand::Adopt(run) => cycle.run == *run,
+            Errand::Cancel(_) => false,
+        });
+        if let Some(cycle) = left {
+            let (count, _) = self.orphans.get(&cycle.run).copied().unwrap_or_default();
+            let until = self.ui.env.now().after(pause(count + 1));
+            self.orphans.insert(cycle.run, (count + 1, until));
+        } else if let Errand::Adopt(run) = errand {
+            self.orphans.remove(run);
+        }
+    }
+
+    /// Goes on with cycles whose processes died; gives when to do so with others.
+    fn go_on(&mut self, now: Moment) -> Result<Vec<Moment>, Failure> {
+        let mut later = Vec::new();
+        for (run, (_, until)) in self.orphans.clone() {
+            let errand = Errand::Adopt(run);
+            if self.children.has(&errand) {
+                continue;
+            }
+            if until > now {
+                later.push(until);
+            } else if self.children.len() < self.service.jobs {
+                self.spawn(errand)?;
+            }
+        }
+        Ok(later)
+    }
+
     /// Looks at all goals and begins what is due; gives when to look again.
     fn look(&mut self) -> Result<Option<Moment>, Failure> {
         let now = self.ui.env.now();
@@ -278,6 +320,7 @@ impl Daemon<'_> {
         for (goal, run) in &looked.cancel {
             self.cancel(goal.as_str(), run)?;
         }
+        wakes.extend(self.go_on(now)?);
         for start in &looked.start {
             wakes.extend(self.start(start, now)?);
         }

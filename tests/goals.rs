@@ -6,6 +6,7 @@ mod laws;
 mod leaders;
 mod real;
 mod same;
+mod years;
 
 use std::collections::BTreeMap;
 use std::process::Child;

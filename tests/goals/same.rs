@@ -24,11 +24,12 @@ const GOALS: [(&str, &str); 4] = [
     (
         "quiet",
         "schedule: \"0 */4 * * *\"\ntimezone: Europe/Berlin\nmissed: {run: none}\noverlap: queue_one\n\
-         exclude: [\"22:00-06:00\"]",
+         exclude: [{from: \"22:00\", until: \"06:00\"}]",
     ),
     (
         "spread",
-        "schedule: \"0 12 * * *\"\ntimezone: America/New_York\nmissed: {run: all, window: 2h}\nsplay: 2h",
+        "schedule: \"0 12 * * *\"\ntimezone: America/New_York\nmissed: {run: all, window: 2h}\n\
+         overlap: queue_all\nsplay: 2h",
     ),
 ];
 
@@ -36,6 +37,7 @@ fn workspace() -> Sandbox {
     let sandbox = Sandbox::new();
     for (id, front) in GOALS {
         goal(&sandbox, id, front);
+        sandbox.wf(&["check", &format!("goals/{id}.md")]).exits(0);
     }
     sandbox
 }

@@ -40,7 +40,11 @@ pub fn decide(goal: &Goal, known: &Known, now: Moment) -> Decision {
         deciding.advance();
     }
     // A clock that ran ahead and was put right leaves nothing decided that is still to come.
-    let decided = before(now, offset);
+    let decided = if known.decided > now {
+        now
+    } else {
+        known.decided.max(before(now, offset))
+    };
     Decision {
         rows: deciding.rows.into_vec(),
         decided,

@@ -219,10 +219,17 @@ fn t10_after_a_suspend_the_last_slot_runs_once() {
 }
 
 #[test]
-fn t10_a_clock_set_back_by_a_year_waits_and_says_until_when() {
+fn t10_a_clock_that_was_a_year_ahead_does_not_silence_a_goal_for_a_year() {
     let mut world = daily();
     world.lives("2026-03-01T10:00:00Z", NINE);
     let next = world.look(at("2025-03-01T00:00:00Z"));
-    assert_eq!(next, Some(at("2026-03-03T09:00:00Z")));
+    assert_eq!(next, Some(at("2025-03-01T09:00:00Z")));
     assert_eq!(world.begun.len(), 1);
+    world.lives("2025-03-01T00:00:00Z", "2025-03-01T10:00:00Z");
+    assert_eq!(world.begun.len(), 2);
+    // What began while it was ahead does not begin again.
+    let before = world.begun.len();
+    world.lives("2026-03-02T08:59:00Z", "2026-03-02T09:01:00Z");
+    let again = world.begun.iter().skip(before);
+    assert!(again.into_iter().all(|begun| begun.slot < at(NINE)));
 }

@@ -30,7 +30,7 @@ pub struct Decision {
 /// for overlaps says what becomes of it. Slots that are excluded, or of a goal that is paused, are
 /// skipped.
 pub fn decide(goal: &Goal, known: &Known, now: Moment) -> Decision {
-    let offset = known.timing.offset(goal.id.as_str());
+    let offset = goal.timing.offset(goal.id.as_str());
     let mut deciding = Deciding::new(goal, known, now, offset);
     if known.paused.is_some() {
         deciding.pause();
@@ -39,13 +39,13 @@ pub fn decide(goal: &Goal, known: &Known, now: Moment) -> Decision {
         deciding.look();
         deciding.advance();
     }
-    let horizon = before(now, offset);
-    let decided = known.decided.max(horizon);
+    // A clock that ran ahead and was put right leaves nothing decided that is still to come.
+    let decided = before(now, offset);
     Decision {
         rows: deciding.rows.into_vec(),
         decided,
         replaces: deciding.replaces,
-        wake: known.timing.next(decided).map(|slot| slot.at.after(offset)),
+        wake: goal.timing.next(decided).map(|slot| slot.at.after(offset)),
     }
 }
 
@@ -57,10 +57,11 @@ const PAUSED: &str = "the goal was paused";
 pub fn rescheduled(goal: &Goal, known: &Known, now: Moment) -> Decision {
     let mut rows = Rows::default();
     let why = "its schedule was changed before anybody looked";
-    for slot in known.timing.slots(known.decided, now) {
+    let old = known.timing.iter();
+    for slot in old.flat_map(|old| old.slots(known.decided, now)) {
         rows.push(out(&slot, SlotState::Missed, why));
     }
-    let decided = known.decided.max(now);
+    let decided = now;
     let offset = goal.timing.offset(goal.id.as_str());
     Decision {
         rows: rows.into_vec(),
@@ -75,7 +76,7 @@ pub fn paused_until(goal: &Goal, known: &Known, now: Moment) -> Decision {
     let mut known = known.clone();
     known.paused.get_or_insert((now, String::new()));
     // A slot that was spread to begin later was due all the same.
-    let offset = known.timing.offset(goal.id.as_str());
+    let offset = goal.timing.offset(goal.id.as_str());
     decide(goal, &known, now.after(offset))
 }
 
@@ -99,13 +100,15 @@ struct Deciding<'a> {
 
 impl<'a> Deciding<'a> {
     fn new(goal: &'a Goal, known: &'a Known, now: Moment, offset: Duration) -> Self {
+        let due = |open: &&Open| open.slot.after(offset) <= now;
         Self {
             goal,
             known,
             now,
             offset,
             rows: Rows::default(),
-            open: known.open.clone(),
+            // What a clock that ran ahead decided too early is left until its time comes.
+            open: known.open.iter().filter(due).cloned().collect(),
             replaces: false,
         }
     }
@@ -127,7 +130,10 @@ impl<'a> Deciding<'a> {
     /// The slots that are due by now and not accounted for.
     fn slots(&self) -> impl Iterator<Item = Slot> + use<'a> {
         let horizon = before(self.now, self.offset);
-        self.known.timing.slots(self.known.decided, horizon)
+        let known = self.known;
+        let slots = self.goal.timing.slots(known.decided, horizon);
+        let is_open = |slot: Moment| known.open.iter().any(|open| open.slot == slot);
+        slots.filter(move |slot| !known.begun.contains(&slot.at) && !is_open(slot.at))
     }
 
     /// How late a slot would begin now.

@@ -9,8 +9,9 @@ use super::{Cause, SlotState};
 /// What the ledger knows of a goal.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Known {
-    /// When it is due, as it was when it was last looked at.
-    pub timing: Timing,
+    /// When it is due, as it was when it was last looked at; `None` if that cannot be read any
+    /// more.
+    pub timing: Option<Timing>,
     /// All slots up to here are accounted for.
     pub decided: Moment,
     /// Since when it is paused, and why.
@@ -19,6 +20,9 @@ pub struct Known {
     pub open: Vec<Open>,
     /// The cycles that have begun and not ended.
     pub live: Vec<Live>,
+    /// The slots that have begun though they are not accounted for: a clock ran ahead and was put
+    /// right.
+    pub begun: Vec<Moment>,
 }
 
 /// A slot whose cycle is still to begin.
@@ -48,11 +52,12 @@ impl Known {
     /// is.
     pub fn first(timing: Timing, now: Moment) -> Self {
         Self {
-            timing,
+            timing: Some(timing),
             decided: now,
             paused: None,
             open: Vec::new(),
             live: Vec::new(),
+            begun: Vec::new(),
         }
     }
 }

@@ -1,5 +1,6 @@
 use std::collections::BTreeMap;
 use std::convert::Infallible;
+use std::ops::Bound;
 
 use super::{Decision, Known, Ledger, Live, Open, Row, SlotState};
 use crate::model::Goal;
@@ -69,7 +70,7 @@ impl Ledger for MemoryLedger {
     type Error = Infallible;
 
     fn known(&self, goal: &PlanId) -> Result<Option<Known>, Infallible> {
-        Ok(self.goals.get(goal).map(|account| account.known.clone()))
+        Ok(self.goals.get(goal).map(Account::known))
     }
 
     fn record(
@@ -91,7 +92,7 @@ impl Ledger for MemoryLedger {
             rows: BTreeMap::new(),
         };
         let account = self.goals.entry(goal.id.clone()).or_insert_with(fresh);
-        account.known.timing = goal.timing.clone();
+        account.known.timing = Some(goal.timing.clone());
         account.known.decided = decision.decided;
         for row in &decision.rows {
             account.put(row, now);
@@ -101,11 +102,30 @@ impl Ledger for MemoryLedger {
 }
 
 impl Account {
+    fn known(&self) -> Known {
+        let after = (Bound::Excluded(self.known.decided), Bound::Unbounded);
+        let begun = self.rows.range(after).map(|(_, (row, _))| row);
+        let begun = begun.filter(|row| row.state == SlotState::Started);
+        Known {
+            begun: begun.map(|row| row.slot).collect(),
+            ..self.known.clone()
+        }
+    }
+
+    /// What is decided about a slot stays so, unless it did not begin and a clock that ran ahead
+    /// decided that.
     fn put(&mut self, row: &Row, now: Moment) {
         let before = self.rows.get(&row.slot);
-        if before.is_some_and(|(before, _)| before.state.is_final()) {
-            return;
-        }
+        let is_early = |at: Moment, row: &Row| at > now && row.state != SlotState::Started;
+        let before = match before {
+            Some((before, at)) if before.state.is_final() => {
+                if !is_early(*at, before) {
+                    return;
+                }
+                None
+            }
+            before => before,
+        };
         let mut row = row.clone();
         let at = before.map_or(now, |(_, at)| *at);
         if let Some((before, _)) = before {

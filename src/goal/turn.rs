@@ -46,7 +46,7 @@ pub fn turn<L: Ledger>(goal: &Goal, ledger: &mut L, now: Moment) -> Result<Turn,
             ledger.record(goal, None, &first(now), now)?;
             continue;
         };
-        if known.timing != goal.timing {
+        if known.timing.as_ref() != Some(&goal.timing) {
             let decision = rescheduled(goal, &known, now);
             if ledger.record(goal, Some(known.decided), &decision, now)? {
                 turn.missed += missed(&decision);
@@ -54,12 +54,14 @@ pub fn turn<L: Ledger>(goal: &Goal, ledger: &mut L, now: Moment) -> Result<Turn,
             continue;
         }
         let decision = decide(goal, &known, now);
-        let is_news = !decision.rows.is_empty();
+        let is_news = !decision.rows.is_empty() || decision.decided < known.decided;
         if is_news && !ledger.record(goal, Some(known.decided), &decision, now)? {
             continue;
         }
         turn.missed += missed(&decision);
         turn.start = due(&known, &decision);
+        let offset = goal.timing.offset(goal.id.as_str());
+        turn.start.retain(|(slot, _)| slot.after(offset) <= now);
         if decision.replaces {
             turn.cancel = known.live.into_iter().map(|live| live.run).collect();
         }

@@ -224,13 +224,19 @@ fn write(
             Json(&goal.timing),
             At(decision.decided),
         ))?;
-    // Of a slot about which all is decided nothing is decided again.
+    // Of a slot about which all is decided nothing is decided again, unless it did not begin and a
+    // clock that ran ahead decided that.
     let mut put = connection.prepare_cached(
         "INSERT INTO slots (goal, slot, last, count, state, cause, why, at)
          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
          ON CONFLICT DO UPDATE SET state = excluded.state,
-             why = CASE excluded.why WHEN '' THEN why ELSE excluded.why END
-         WHERE state IN ('due', 'queued')",
+             why = CASE WHEN excluded.why = '' AND state IN ('due', 'queued') THEN why
+                        ELSE excluded.why END,
+             cause = CASE WHEN state IN ('due', 'queued') THEN cause ELSE excluded.cause END,
+             at = CASE WHEN state IN ('due', 'queued') THEN at ELSE excluded.at END,
+             last = excluded.last, count = excluded.count
+         WHERE state IN ('due', 'queued')
+             OR (state IN ('skipped', 'missed') AND at > excluded.at)",
     )?;
     for row in &decision.rows {
         put.execute((
@@ -283,11 +289,12 @@ fn known(connection: &Connection, goal: &PlanId) -> rusqlite::Result<Option<Know
             let why: String = row.get("why")?;
             let paused: Option<At> = row.get("paused")?;
             Ok(Known {
-                timing: row.get::<_, Json<Timing>>("timing")?.0,
+                timing: serde_json::from_str(&row.get::<_, String>("timing")?).ok(),
                 decided: row.get::<_, At>("decided")?.0,
                 paused: paused.map(|at| (at.0, why)),
                 open: Vec::new(),
                 live: Vec::new(),
+                begun: Vec::new(),
             })
         })
         .optional()?;
@@ -311,6 +318,11 @@ fn known(connection: &Connection, goal: &PlanId) -> rusqlite::Result<Option<Know
             slot: slot.map(|at| at.0),
             run: RunId::from_stored(row.get::<_, String>("run")?),
         })
+    })?;
+    let sql = "SELECT slot FROM slots WHERE goal = ?1 AND slot > ?2 AND state = 'started'";
+    let after = (goal.as_str(), At(known.decided));
+    known.begun = all(connection, sql, after, |row| {
+        row.get::<_, At>(0).map(|at| at.0)
     })?;
     Ok(Some(known))
 }

@@ -213,7 +213,11 @@ fn repair(
         if let Ok(row) = reader.run(old)
             && row.state == RunState::Running
         {
-            return repaired(reader, old);
+            return if reader.owner(old)?.is_some_and(|owner| owner.alive) {
+                Ok(Repaired::Waits(format!("another goes on: {}", old.short())))
+            } else {
+                repaired(reader, old)
+            };
         }
     }
     let Some(of) = &ready.goal else {

@@ -3,6 +3,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
+use super::hold::Hold;
 use crate::cli::load::{self, Ready};
 use crate::cli::{Failure, Ui};
 use crate::exec::Hands;
@@ -23,6 +24,9 @@ const PAUSE: Duration = Duration::from_secs(1);
 /// How often it is begun anew to tell people something, each time with several tries.
 const ROUNDS: u32 = 5;
 
+/// The file of who tells people.
+const TELLER: &str = "tell.lock";
+
 /// Tells people what they are still to be told. What cannot be told is said, and tried again when
 /// something is told the next time, not for ever.
 pub fn tell(ui: &Ui) -> Result<(), Failure> {
@@ -32,10 +36,12 @@ pub fn tell(ui: &Ui) -> Result<(), Failure> {
         Err(StoreError::NoState(_)) => return Ok(()),
         Err(error) => return Err(error.into()),
     };
-    let open = reader.notices()?;
-    if open.is_empty() {
+    if reader.notices()?.is_empty() {
         return Ok(());
     }
+    // Two that tell the same would tell it twice.
+    let _turn = Hold::wait(&workspace.state, TELLER)?;
+    let open = reader.notices()?;
     let store = Store::open(&workspace.state, Durability::Full, ui.env.clock())?;
     for row in open {
         let message = row.body.get("message").cloned().unwrap_or_default();

@@ -69,7 +69,10 @@ pub fn run(ui: &Ui, args: &RunArgs) -> Result<Exit, Failure> {
     };
     say(ui, &ended);
     tell(ui)?;
-    poke(&workspace.state);
+    // A daemon sees the end of what it began.
+    if args.token.is_none() && args.cycle.is_none() {
+        poke(&workspace.state);
+    }
     Ok(exit(ended.verdict.health))
 }
 

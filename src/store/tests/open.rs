@@ -89,7 +89,7 @@ fn an_older_schema_is_brought_up_to_date() {
              ALTER TABLE runs DROP COLUMN accepted;
              DROP TABLE megrams;
              DROP TABLE goals; DROP TABLE slots; DROP TABLE cycles; DROP TABLE notices;
-             DROP TABLE leaders;
+             DROP TABLE leaders; DROP TABLE feedback; DROP TABLE withdrawn;
              DELETE FROM migrations WHERE number > 1",
             tables.join(";\n")
         ),

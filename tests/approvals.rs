@@ -2,7 +2,7 @@
 
 use std::process::Stdio;
 
-use crate::support::{Office, until};
+use crate::support::{Office, Sandbox, until};
 
 const PLAN: &str = "---\nkind: plan\nid: release\nparams: {version: {type: string, default: '1'}}\n\
                     steps:\n  - {id: build, run: sh build.sh \"$WF_PARAM_VERSION\"}\n---\n";
@@ -330,4 +330,20 @@ fn two_runs_at_once_use_an_approval_once() {
     let mut codes: Vec<_> = codes.collect();
     codes.sort();
     assert_eq!(codes, [Some(0), Some(4), Some(4), Some(4)]);
+}
+
+#[test]
+fn runs_that_begin_at_once_make_one_first_key() {
+    let plan = "---\nkind: plan\nid: p\nsteps: [{id: a, run: 'true'}]\n---\n";
+    for _ in 0..3 {
+        let sandbox = Sandbox::new();
+        sandbox.file("plan.md", plan);
+        let runs: Vec<_> = (0..6).map(|_| sandbox.start(&["run", "plan.md"])).collect();
+        for run in runs {
+            let output = run.wait_with_output().unwrap();
+            let told = String::from_utf8_lossy(&output.stderr);
+            assert_eq!(output.status.code(), Some(0), "{told}");
+        }
+        sandbox.wf(&["run", "plan.md"]).exits(0);
+    }
 }

@@ -15,7 +15,7 @@ const SMALL: &str = "---\nkind: plan\nid: small\nsteps:\n  - {id: a, run: \"echo
 
 /// Runs a script among mounts of its own, where it may make some. `None`, said loudly, where the
 /// system does not let it.
-fn among_own_mounts(sandbox: &Sandbox, script: &str) -> Option<Did> {
+pub fn among_own_mounts(sandbox: &Sandbox, script: &str) -> Option<Did> {
     let script = format!("wf={}\n{script}", env!("CARGO_BIN_EXE_wf"));
     for flags in [&["--mount"][..], &["--mount", "--user", "--map-root-user"]] {
         let run = |script: &str| {
@@ -37,7 +37,7 @@ fn among_own_mounts(sandbox: &Sandbox, script: &str) -> Option<Did> {
 }
 
 /// What a script said between two of its lines that begin with `==`.
-fn part<'a>(did: &'a Did, name: &str) -> &'a str {
+pub fn part<'a>(did: &'a Did, name: &str) -> &'a str {
     let (_, after) = did.out.split_once(&format!("== {name}\n")).expect(name);
     after.split_once("\n==").map_or(after, |(part, _)| part)
 }

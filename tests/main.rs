@@ -24,6 +24,7 @@ mod examples;
 mod faults;
 mod gates;
 mod gating;
+mod goals;
 mod hostile;
 mod layers;
 mod leaks;

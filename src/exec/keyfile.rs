@@ -174,6 +174,10 @@ impl Keys {
             .create(&self.dir)
             .map_err(system("make", &self.dir))?;
         self.guarded()?;
+        // Of two that make a key of the same name at once one comes second: the files of both must
+        // not be mixed. The system gives the lock back, whatever becomes of us.
+        let dir = File::open(&self.dir).map_err(system("read", &self.dir))?;
+        dir.lock().map_err(system("lock", &self.dir))?;
         let (pem, pub_) = (self.path(name, "pem"), self.path(name, "pub"));
         let exists = || KeyFault::Exists {
             name: name.into(),
@@ -192,8 +196,7 @@ impl Keys {
                 io::ErrorKind::AlreadyExists => exists(),
                 _ => system("write", &pem)(error.error),
             })?;
-        let synced = File::open(&self.dir).and_then(|dir| dir.sync_all());
-        synced.map_err(system("write", &self.dir))
+        dir.sync_all().map_err(system("write", &self.dir))
     }
 
     /// Gives a key another name, which nobody has.

@@ -56,10 +56,17 @@ const PAUSED: &str = "the goal was paused";
 /// were due and that nobody decided about are missed, and the new one counts from now on.
 pub fn rescheduled(goal: &Goal, known: &Known, now: Moment) -> Decision {
     let mut rows = Rows::default();
-    let why = "its schedule was changed before anybody looked";
+    let (state, why) = match known.paused {
+        None => (
+            SlotState::Missed,
+            "its schedule was changed before anybody looked",
+        ),
+        Some(_) => (SlotState::Skipped, PAUSED),
+    };
     let old = known.timing.iter();
-    for slot in old.flat_map(|old| old.slots(known.decided, now)) {
-        rows.push(out(&slot, SlotState::Missed, why));
+    let slots = old.flat_map(|old| old.slots(known.decided, now));
+    for (number, slot) in (0..).zip(slots) {
+        rows.push(number, out(&slot, state, why));
     }
     let decided = now;
     let offset = goal.timing.offset(goal.id.as_str());
@@ -86,6 +93,9 @@ fn out(slot: &Slot, state: SlotState, why: &str) -> Row {
         None => Row::of(slot.at, state, Cause::Schedule, why),
     }
 }
+
+/// A slot with its number among those that one decision is about.
+type Numbered = (u64, Slot);
 
 struct Deciding<'a> {
     goal: &'a Goal,
@@ -115,8 +125,9 @@ impl<'a> Deciding<'a> {
 
     /// Nothing begins in a pause, but what somebody asked for in so many words.
     fn pause(&mut self) {
-        for slot in self.slots() {
-            self.rows.push(out(&slot, SlotState::Skipped, PAUSED));
+        for (number, slot) in self.slots() {
+            self.rows
+                .push(number, out(&slot, SlotState::Skipped, PAUSED));
         }
         for open in std::mem::take(&mut self.open) {
             if open.cause == Cause::Backfill {
@@ -127,13 +138,13 @@ impl<'a> Deciding<'a> {
         }
     }
 
-    /// The slots that are due by now and not accounted for.
-    fn slots(&self) -> impl Iterator<Item = Slot> + use<'a> {
+    /// The slots that are due by now and not accounted for, counted.
+    fn slots(&self) -> impl Iterator<Item = Numbered> + use<'a> {
         let horizon = before(self.now, self.offset);
         let known = self.known;
-        let slots = self.goal.timing.slots(known.decided, horizon);
+        let slots = (0..).zip(self.goal.timing.slots(known.decided, horizon));
         let is_open = |slot: Moment| known.open.iter().any(|open| open.slot == slot);
-        slots.filter(move |slot| !known.begun.contains(&slot.at) && !is_open(slot.at))
+        slots.filter(move |(_, slot)| !known.begun.contains(&slot.at) && !is_open(slot.at))
     }
 
     /// How late a slot would begin now.
@@ -160,28 +171,34 @@ impl<'a> Deciding<'a> {
         }
     }
 
+    /// Of late slots only those are kept in memory that may begin, however many there are.
     fn look(&mut self) {
-        let mut late: VecDeque<Slot> = VecDeque::new();
-        let mut on_time: Vec<Slot> = Vec::new();
+        let mut late: VecDeque<Numbered> = VecDeque::new();
         let (rule, window) = (self.goal.missed, self.goal.window);
         let most = match rule.run {
             MissedRun::None => 0,
             MissedRun::Latest => 1,
             MissedRun::All => rule.cap as usize,
         };
-        for slot in self.slots() {
+        for (number, slot) in self.slots() {
             let by = self.late(slot.at);
             if slot.excluded.is_some() {
-                self.rows.push(out(&slot, SlotState::Skipped, ""));
+                let row = out(&slot, SlotState::Skipped, "");
+                self.rows.push(number, row);
             } else if by <= window {
-                on_time.push(slot);
+                // From here on all are on time.
+                if rule.run == MissedRun::Latest {
+                    late.drain(..).for_each(|slot| self.superseded(&slot));
+                }
+                late.drain(..).for_each(|slot| self.accept(&slot));
+                self.take(number, &slot);
             } else if most == 0 {
-                self.miss(&slot, "nobody was there in time");
+                self.miss(&(number, slot), "nobody was there in time");
             } else if by > rule.window {
                 let older = format!("it was found later than {}", format_duration(rule.window));
-                self.miss(&slot, &older);
+                self.miss(&(number, slot), &older);
             } else {
-                late.push_back(slot);
+                late.push_back((number, slot));
                 if late.len() > most
                     && let Some(first) = late.pop_front()
                 {
@@ -189,26 +206,15 @@ impl<'a> Deciding<'a> {
                 }
             }
         }
-        if rule.run == MissedRun::Latest && !on_time.is_empty() {
-            for slot in std::mem::take(&mut late) {
-                self.superseded(&slot);
-            }
-        }
-        for slot in late {
-            let by = format_duration(whole(self.late(slot.at)));
-            self.accept(&slot, Cause::CatchUp, &format!("{by} late"));
-        }
-        for slot in on_time {
-            self.take(&slot);
-        }
+        late.drain(..).for_each(|slot| self.accept(&slot));
     }
 
-    fn miss(&mut self, slot: &Slot, why: &str) {
-        self.rows.push(out(slot, SlotState::Missed, why));
+    fn miss(&mut self, (number, slot): &Numbered, why: &str) {
+        self.rows.push(*number, out(slot, SlotState::Missed, why));
     }
 
     /// A late slot gives way to later ones.
-    fn superseded(&mut self, slot: &Slot) {
+    fn superseded(&mut self, slot: &Numbered) {
         let why = match self.goal.missed.run {
             MissedRun::All => format!("more than {} were missed", self.goal.missed.cap),
             _ => "a later one runs instead".to_owned(),
@@ -222,7 +228,8 @@ impl<'a> Deciding<'a> {
     }
 
     /// A slot that is on time.
-    fn take(&mut self, slot: &Slot) {
+    fn take(&mut self, number: u64, slot: &Slot) {
+        let slot = (number, slot);
         let (cause, why) = (Cause::Schedule, "");
         if self.goal.overlap == Overlap::Allow || !self.is_busy() {
             self.open(slot, SlotState::Due, cause, why);
@@ -231,7 +238,8 @@ impl<'a> Deciding<'a> {
         match self.goal.overlap {
             Overlap::Skip | Overlap::Allow => {
                 let why = self.busy_with();
-                self.rows.push(out(slot, SlotState::Skipped, &why));
+                let row = out(slot.1, SlotState::Skipped, &why);
+                self.rows.push(number, row);
             }
             Overlap::QueueOne => {
                 self.drop_queued("a later one waits instead");
@@ -255,13 +263,14 @@ impl<'a> Deciding<'a> {
 
     /// A missed slot that is to begin after all: one after the other, whatever the rule for
     /// overlaps.
-    fn accept(&mut self, slot: &Slot, cause: Cause, why: &str) {
+    fn accept(&mut self, (number, slot): &Numbered) {
+        let why = format!("{} late", format_duration(whole(self.late(slot.at))));
         let state = if self.is_busy() {
             SlotState::Queued
         } else {
             SlotState::Due
         };
-        self.open(slot, state, cause, why);
+        self.open((*number, slot), state, Cause::CatchUp, &why);
     }
 
     fn drop_queued(&mut self, why: &str) {
@@ -282,8 +291,9 @@ impl<'a> Deciding<'a> {
         }
     }
 
-    fn open(&mut self, slot: &Slot, state: SlotState, cause: Cause, why: &str) {
-        self.rows.push(Row::of(slot.at, state, cause, why));
+    fn open(&mut self, (number, slot): (u64, &Slot), state: SlotState, cause: Cause, why: &str) {
+        let row = Row::of(slot.at, state, cause, why);
+        self.rows.push(number, row);
         self.open.push(Open {
             slot: slot.at,
             state,
@@ -294,14 +304,8 @@ impl<'a> Deciding<'a> {
 
     /// Says of a slot that was to begin that it does not.
     fn close(&mut self, open: &Open, state: SlotState, why: &str) {
-        self.replace(Row::of(open.slot, state, open.cause, why));
-    }
-
-    fn replace(&mut self, row: Row) {
-        match self.rows.get_mut(row.slot) {
-            Some(known) => *known = row,
-            None => self.rows.push(row),
-        }
+        self.rows
+            .replace(Row::of(open.slot, state, open.cause, why));
     }
 
     /// The first that waits begins once nothing goes on.
@@ -318,7 +322,8 @@ impl<'a> Deciding<'a> {
             Some(row) => row.why.clone(),
             None => String::new(),
         };
-        self.replace(Row::of(first.slot, SlotState::Due, first.cause, why));
+        self.rows
+            .replace(Row::of(first.slot, SlotState::Due, first.cause, why));
     }
 }
 

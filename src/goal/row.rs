@@ -108,30 +108,46 @@ impl Row {
 
 /// The rows of one decision.
 #[derive(Debug, Default)]
-pub(super) struct Rows(Vec<Row>);
+pub(super) struct Rows {
+    rows: Vec<Row>,
+    /// The number of the slot that follows the last row without a slot between them.
+    next: Option<u64>,
+}
 
 impl Rows {
-    /// Adds a row. Those that are left out share one with the row before where there are many.
-    pub(super) fn push(&mut self, row: Row) {
-        if self.0.len() >= MOST_ROWS
-            && let Some(last) = self.0.last_mut()
+    /// Adds a row about the slot of a number: slots are counted in order. Those that are left out
+    /// share one with the row before where there are many, if no slot is between them.
+    pub(super) fn push(&mut self, number: u64, row: Row) {
+        if self.rows.len() >= MOST_ROWS
+            && self.next == Some(number)
+            && let Some(last) = self.rows.last_mut()
             && matches!(row.state, SlotState::Skipped | SlotState::Missed)
             && (last.state, last.cause, &last.why) == (row.state, row.cause, &row.why)
-            && last.last < row.slot
         {
             last.last = row.last;
             last.count = last.count.saturating_add(row.count);
         } else {
-            self.0.push(row);
+            self.rows.push(row);
+        }
+        self.next = number.checked_add(1);
+    }
+
+    /// Puts a row in the place of that of its slot; adds it if there is none.
+    pub(super) fn replace(&mut self, row: Row) {
+        if let Some(known) = self.get_mut(row.slot) {
+            *known = row;
+        } else {
+            self.rows.push(row);
+            self.next = None;
         }
     }
 
     /// What becomes of a slot that is among them, if it is.
     pub(super) fn get_mut(&mut self, slot: Moment) -> Option<&mut Row> {
-        self.0.iter_mut().rev().find(|row| row.slot == slot)
+        self.rows.iter_mut().rev().find(|row| row.slot == slot)
     }
 
     pub(super) fn into_vec(self) -> Vec<Row> {
-        self.0
+        self.rows
     }
 }

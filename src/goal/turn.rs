@@ -25,7 +25,7 @@ pub trait Ledger {
 /// What is to be done for a goal now.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Turn {
-    /// The slots for which cycles are to begin, in order.
+    /// The slots for which cycles are to begin, in order; none of them is later than now.
     pub start: Vec<(Moment, Cause)>,
     /// The cycles that are to be cancelled, by their first runs.
     pub cancel: Vec<RunId>,
@@ -59,13 +59,18 @@ pub fn turn<L: Ledger>(goal: &Goal, ledger: &mut L, now: Moment) -> Result<Turn,
             continue;
         }
         turn.missed += missed(&decision);
-        turn.start = due(&known, &decision);
         let offset = goal.timing.offset(goal.id.as_str());
-        turn.start.retain(|(slot, _)| slot.after(offset) <= now);
+        let (start, early) = due(&known, &decision)
+            .into_iter()
+            .partition(|(slot, _)| slot.after(offset) <= now);
+        turn.start = start;
         if decision.replaces {
             turn.cancel = known.live.into_iter().map(|live| live.run).collect();
         }
-        turn.wake = decision.wake;
+        // A clock that was set back has yet to come to them again.
+        let early: Vec<(Moment, Cause)> = early;
+        let again = early.first().map(|(slot, _)| slot.after(offset));
+        turn.wake = [again, decision.wake].into_iter().flatten().min();
         break;
     }
     Ok(turn)

@@ -21,6 +21,8 @@ pub(super) fn signer(
         Err(bad) => return Err(keys::fault(&bad)),
     };
     if let Some(key) = keys::choose(&keys, name)? {
+        // Another run may have made it since the rules were read.
+        rules.count(key.clone());
         return keys::open(ui, &keys, &key, secret);
     }
     first(ui, rules, &keys)

@@ -44,7 +44,9 @@ impl Rules {
                 revoked: None,
             });
         }
-        self.own.push(key);
+        if self.own.iter().all(|own| own.public != key.public) {
+            self.own.push(key);
+        }
     }
 
     /// The key of who runs a plan: one of ours that signed, if there is one, else ours.

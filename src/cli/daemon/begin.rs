@@ -50,6 +50,7 @@ impl Daemon<'_> {
 
     /// Takes note of how a process ended.
     pub(super) fn note(&mut self, gone: &Gone) {
+        self.note_orphan(&gone.errand);
         let Errand::Slot(start) = &gone.errand else {
             return;
         };
@@ -71,6 +72,43 @@ impl Daemon<'_> {
         } else {
             self.failed.remove(&key);
         }
+    }
+
+    /// Takes note of a cycle that was left by a process that ended.
+    fn note_orphan(&mut self, errand: &Errand) {
+        // If that cannot be read, the next daemon goes on with it.
+        let live = self.lead.reader.live_cycles().unwrap_or_default();
+        let left = live.into_iter().find(|cycle| match errand {
+            Errand::Slot(start) => {
+                *start.goal == *cycle.goal.as_str() && Some(start.slot) == cycle.slot
+            }
+            Errand::Adopt(run) => cycle.run == *run,
+            Errand::Cancel(_) | Errand::Tell => false,
+        });
+        if let Some(cycle) = left {
+            let (count, _) = self.orphans.get(&cycle.run).copied().unwrap_or_default();
+            let until = self.ui.env.now().after(pause(count + 1));
+            self.orphans.insert(cycle.run, (count + 1, until));
+        } else if let Errand::Adopt(run) = errand {
+            self.orphans.remove(run);
+        }
+    }
+
+    /// Goes on with cycles whose processes died; gives when to do so with others.
+    pub(super) fn go_on(&mut self, now: Moment) -> Vec<Moment> {
+        let mut later = Vec::new();
+        for (run, (_, until)) in self.orphans.clone() {
+            let errand = Errand::Adopt(run);
+            if self.children.has(&errand) {
+                continue;
+            }
+            if until > now {
+                later.push(until);
+            } else if self.children.len() < self.service.jobs {
+                self.spawn(errand);
+            }
+        }
+        later
     }
 
     /// Asks a cycle to end: its process, or whoever works on its runs.

@@ -11,6 +11,7 @@ use super::reload::Goals;
 use super::waits::{Event, Waits};
 use super::warp::Warp;
 use crate::cli::{Exit, Failure, Ui};
+use crate::name::RunId;
 use crate::report::{BAD, paint};
 use crate::service::health::{Endpoint, Health};
 use crate::service::systemd::Tell;
@@ -52,6 +53,7 @@ pub fn run(ui: &Ui, service: Service) -> Result<Exit, Failure> {
         warp,
         children: Children::default(),
         failed: BTreeMap::new(),
+        orphans: BTreeMap::new(),
         trouble: 0,
         health: watch::Sender::new(Health::default()),
     };
@@ -73,6 +75,9 @@ pub(super) struct Daemon<'a> {
     /// The slots whose processes ended without having begun a cycle: how often, and until when
     /// they are let be.
     pub(super) failed: BTreeMap<(String, Moment), (u32, Moment)>,
+    /// The cycles whose processes died under this daemon: how often, and when they are gone on
+    /// with.
+    pub(super) orphans: BTreeMap<RunId, (u32, Moment)>,
     /// How often the ledger could not be used, in a row.
     pub(super) trouble: u32,
     pub(super) health: watch::Sender<Health>,
@@ -137,6 +142,7 @@ impl Daemon<'_> {
                 self.ui.say(&failure.render());
             }
         }
+        wakes.extend(self.go_on(now));
         for start in &looked.start {
             wakes.extend(self.start(start, now));
         }

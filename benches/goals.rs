@@ -1,0 +1,109 @@
+//! What goals cost: `cargo bench --bench goals` lets thirty years pass in every zone, `-- --years N`
+//! another time, and prints how fast; then it looks at a daemon that has nothing to do.
+
+#![expect(clippy::print_stdout, reason = "a benchmark prints")]
+
+use std::io::Read as _;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use wf::schedule::Zone;
+use wf::time::Moment;
+
+#[path = "../tests/goals/years.rs"]
+mod years;
+
+/// Beyond this an idle daemon takes too much, in bytes; in a release build.
+const MOST: u64 = 15 << 20;
+
+/// How long an idle daemon is watched.
+const WATCHED: Duration = Duration::from_secs(20);
+
+fn main() {
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    let at = words.iter().position(|word| word == "--years");
+    let count = at.and_then(|at| words.get(at + 1));
+    years_pass(count.and_then(|count| count.parse().ok()).unwrap_or(30));
+    idle();
+}
+
+#[expect(clippy::disallowed_methods, reason = "this measures")]
+fn years_pass(count: u64) {
+    let from = Moment::parse("2000-01-01T00:00:00Z").expect("an instant");
+    let to = from.after(Duration::from_hours(count * 8_766));
+    let zones = Zone::names();
+    let begin = Instant::now();
+    let mut all = years::Seen::default();
+    for (number, zone) in zones.iter().enumerate() {
+        let seen = years::live(zone, number, (from, to));
+        all.slots += seen.slots;
+        all.begun += seen.begun;
+        all.wakes += seen.wakes;
+    }
+    let took = begin.elapsed();
+    let rate = u128::from(all.slots) * 1_000_000 / took.as_micros().max(1);
+    println!(
+        "{count} years in {} zones: {} slots, {} cycles, {} looks in {took:.1?}: {rate} slots/s, each accounted for once",
+        zones.len(),
+        all.slots,
+        all.begun,
+        all.wakes
+    );
+}
+
+/// A daemon whose goal is due in a year.
+fn idle() {
+    let dir = tempfile::tempdir().expect("there is a folder for temporary files");
+    let file =
+        |name: &str, text: &str| std::fs::write(dir.path().join(name), text).expect("a file");
+    std::fs::create_dir(dir.path().join("goals")).expect("a folder");
+    file("wf.yaml", "");
+    let goal = "---\nkind: goal\nid: rare\nschedule: \"0 0 29 2 *\"\nverify: [{name: holds, run: 'true'}]\n---\n";
+    file("goals/rare.md", goal);
+    #[expect(clippy::disallowed_methods, reason = "this is the daemon itself")]
+    let mut command = Command::new(env!("CARGO_BIN_EXE_wf"));
+    command
+        .args(["daemon", "-q"])
+        .current_dir(dir.path())
+        .stdin(Stdio::null());
+    let mut daemon = command
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("wf can be started");
+    std::thread::sleep(Duration::from_secs(3));
+    let before = wakes(&daemon);
+    std::thread::sleep(WATCHED);
+    let woken = wakes(&daemon) - before;
+    let memory = field(&format!("/proc/{}/status", daemon.id()), "VmRSS:") << 10;
+    daemon.kill().expect("it lives");
+    daemon.wait().expect("it ends");
+    let mut said = String::new();
+    let mut errors = daemon.stderr.take().expect("it is piped");
+    errors.read_to_string(&mut said).expect("text");
+    assert_eq!(said, "", "it has nothing to say");
+    println!(
+        "an idle daemon: {} KiB, woke {woken} times in {WATCHED:?}",
+        memory >> 10
+    );
+    assert!(cfg!(debug_assertions) || memory < MOST, "that is too much");
+}
+
+/// How often the threads of a process have gone to sleep: as often as they woke.
+fn wakes(process: &Child) -> u64 {
+    let tasks = std::fs::read_dir(format!("/proc/{}/task", process.id())).expect("it lives");
+    let status = |task: std::fs::DirEntry| task.path().join("status").display().to_string();
+    let tasks = tasks.flatten().map(status);
+    tasks
+        .map(|status| field(&status, "voluntary_ctxt_switches:"))
+        .sum()
+}
+
+/// A number of the status of a process or a thread.
+fn field(path: &str, name: &str) -> u64 {
+    let text = std::fs::read_to_string(path).expect("it lives");
+    let line = text.lines().find_map(|line| line.strip_prefix(name));
+    let number = line.and_then(|line| line.split_whitespace().next());
+    number
+        .and_then(|number| number.parse().ok())
+        .expect("a number")
+}

@@ -1,0 +1,65 @@
+//! Real time, and deaths at random.
+
+use rustix::process::{Signal, kill_process};
+use std::process::Child;
+use std::thread::sleep;
+use std::time::Duration;
+
+use super::{processes, settled, signal, without_holes, workspace};
+use crate::support::until;
+
+/// Numbers by chance, the same each time.
+struct Dice(u64);
+
+impl Dice {
+    fn below(&mut self, most: u64) -> u64 {
+        self.0 = self
+            .0
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1);
+        (self.0 >> 33) % most
+    }
+}
+
+#[test]
+fn a_daemon_killed_around_its_slots_loses_and_doubles_none() {
+    let front = "schedule: \"* * * * * *\"\nmissed: {run: all, window: 1h, cap: 1000}\n\
+                 window: 1m\noverlap: queue_all";
+    let sandbox = workspace(front);
+    let mut dice = Dice(7);
+    let start = || sandbox.start(&["daemon", "-q"]);
+    let kill = |daemon: &mut Child| {
+        daemon.kill().unwrap();
+        daemon.wait().unwrap();
+    };
+    for round in 0..12 {
+        let mut daemon = start();
+        sleep(Duration::from_millis(300 + dice.below(2_000)));
+        kill(&mut daemon);
+        if round % 3 == 0 {
+            // Its cycles die, too.
+            for pid in processes(&sandbox, "goal\0run") {
+                let _ = kill_process(pid, Signal::KILL);
+            }
+        }
+        sleep(Duration::from_millis(dice.below(400)));
+    }
+    let mut daemon = start();
+    sleep(Duration::from_secs(2));
+    signal(&daemon, Signal::TERM);
+    assert!(daemon.wait().unwrap().success());
+    // What still waits is skipped; what goes on is brought to its end.
+    until("somebody pauses it", || {
+        sandbox.wf(&["goal", "pause", "kept"]).code == Some(0)
+    });
+    sandbox.wf(&["daemon", "--once"]).exits(0);
+    without_holes(&sandbox, "kept", 1);
+    settled(&sandbox, "kept");
+    let sql = "SELECT count(*) FROM cycles a JOIN cycles b ON a.run < b.run
+               AND a.began < b.ended AND b.began < a.ended";
+    let beside: i64 = sandbox
+        .database()
+        .query_row(sql, [], |row| row.get(0))
+        .unwrap();
+    assert_eq!(beside, 0, "no two cycles went on side by side");
+}

@@ -177,6 +177,43 @@ pub enum Act {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         key: Option<Digest>,
     },
+    /// Somebody paused a goal.
+    GoalPaused {
+        /// The goal.
+        goal: PlanId,
+        /// Their key, by its id; absent: they have none.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        key: Option<Digest>,
+    },
+    /// Somebody ended the pause of a goal.
+    GoalResumed {
+        /// The goal.
+        goal: PlanId,
+        /// Their key, by its id; absent: they have none.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        key: Option<Digest>,
+    },
+    /// Somebody asked for slots of the past to begin.
+    GoalBackfilled {
+        /// The goal.
+        goal: PlanId,
+        /// The first of the slots.
+        from: Moment,
+        /// The last of them.
+        to: Moment,
+        /// How many are to begin.
+        slots: u64,
+        /// Their key, by its id; absent: they have none.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        key: Option<Digest>,
+    },
+    /// A daemon took the lead: it decides about slots.
+    DaemonLed {
+        /// What it writes under: one higher than that of any daemon before.
+        token: u64,
+        /// Its process.
+        pid: u32,
+    },
     /// Something that a later version does.
     #[serde(other)]
     Unknown,

@@ -1,5 +1,6 @@
+use crate::bus::Act;
 use crate::cli::goals::{Hold, LEADER};
-use crate::cli::{Exit, Failure, Ui};
+use crate::cli::{Exit, Failure, Ui, watch};
 use crate::store::{Durability, Reader, Store};
 
 /// The right to decide about slots.
@@ -28,7 +29,9 @@ pub fn lead(ui: &Ui, waits: bool) -> Result<Lead, Failure> {
         Err(_) => return Err(taken(&state)),
     };
     let store = Store::open_with_lease(&state, Durability::Full, ui.env.clock(), ui.env.lease()?)?;
-    let token = store.lead(std::process::id(), ui.env.now()).wait()?;
+    let pid = std::process::id();
+    let token = store.lead(pid, ui.env.now()).wait()?;
+    watch::note(ui, Act::DaemonLed { token, pid });
     let reader = store.reader()?;
     Ok(Lead {
         store,

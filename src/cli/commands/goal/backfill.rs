@@ -1,8 +1,10 @@
 use clap::Args;
 
+use super::who;
+use crate::bus::Act;
 use crate::cli::execute::Telling;
 use crate::cli::goals::{Begin, Hold, LEADER, Where, begin, ledger_of, named, poke, tell};
-use crate::cli::{Exit, Failure, Ui, load};
+use crate::cli::{Exit, Failure, Ui, load, watch};
 use crate::goal::{Cause, Known, Ledger, Part, turn};
 use crate::model::Goal;
 use crate::report::{WARN, paint};
@@ -56,10 +58,17 @@ pub fn run(ui: &Ui, args: &BackfillArgs) -> Result<Exit, Failure> {
     let due = store.backfill(&goal.id, slots.clone(), now).wait()?;
     let known = ledger.known(&goal.id)?;
     drop((store, reader));
-    let count = slots.len();
-    ui.note(&format!(
-        "{due} of {count} slots are to begin; the others have begun before\n"
-    ));
+    ui.note(&to_begin(due, slots.len()));
+    if let (Some(from), Some(to), 1..) = (slots.first(), slots.last(), due) {
+        let act = Act::GoalBackfilled {
+            goal: goal.id.clone(),
+            from: *from,
+            to: *to,
+            slots: due as u64,
+            key: who(ui).map(|key| key.public.id()),
+        };
+        watch::note(ui, act);
+    }
     let Ok(lead) = Hold::attempt(&workspace.state, LEADER)? else {
         poke(&workspace.state);
         ui.note("the daemon runs them, one after the other\n");
@@ -68,6 +77,17 @@ pub fn run(ui: &Ui, args: &BackfillArgs) -> Result<Exit, Failure> {
     // Whoever leads may begin now: a slot begins once, whoever is faster.
     drop(lead);
     work(ui, &goal, (&ready, known.as_ref()), &slots)
+}
+
+/// How many of the slots are to begin, in words.
+fn to_begin(due: usize, all: usize) -> String {
+    match (due, all) {
+        (_, 0) => "no slot was due in this time\n".to_owned(),
+        (0, _) => "every slot of this time has begun, or waits to begin\n".to_owned(),
+        (1, 1) => "1 slot is to begin\n".to_owned(),
+        (due, all) if due == all => format!("{due} slots are to begin\n"),
+        (due, all) => format!("{due} of {all} slots are to begin; the others have, or wait to\n"),
+    }
 }
 
 /// The slots that are asked for: of the past, and not too many.

@@ -1,7 +1,9 @@
 use clap::Args;
 
+use super::who;
+use crate::bus::Act;
 use crate::cli::goals::{Where, ledger_of, named, poke};
-use crate::cli::{Exit, Failure, Ui, load};
+use crate::cli::{Exit, Failure, Ui, load, watch};
 use crate::goal::{Ledger, Part, paused_until, turn};
 
 /// Pause a goal: what is due meanwhile is skipped
@@ -34,6 +36,11 @@ pub fn pause(ui: &Ui, args: &PauseArgs) -> Result<Exit, Failure> {
     // What was due before the pause is accounted for as what it was.
     turn(&goal, &mut ledger(&store, &reader), now)?;
     if store.pause_goal(&goal.id, &args.reason, now).wait()? {
+        let act = Act::GoalPaused {
+            goal: goal.id.clone(),
+            key: who(ui).map(|key| key.public.id()),
+        };
+        watch::note(ui, act);
         ui.note(&format!("{} is paused\n", goal.id));
     } else {
         ui.note(&format!("{} was paused before\n", goal.id));
@@ -59,6 +66,11 @@ pub fn resume(ui: &Ui, args: &ResumeArgs) -> Result<Exit, Failure> {
     let decision = paused_until(&goal, &known, now);
     ledger.record(&goal, Some(known.decided), &decision, now)?;
     store.resume_goal(&goal.id).wait()?;
+    let act = Act::GoalResumed {
+        goal: goal.id.clone(),
+        key: who(ui).map(|key| key.public.id()),
+    };
+    watch::note(ui, act);
     let next = goal.timing.next(decision.decided);
     let next = next.map_or("never again".to_owned(), |slot| slot.at.to_second());
     ui.note(&format!("{} goes on · next {next}\n", goal.id));

@@ -49,7 +49,7 @@ const LAYERS: &[(&str, &str)] = &[
     ),
     (
         "report",
-        "source diag name digest time schedule model expr graph gate ggs machine store repeat engine seal",
+        "source diag name digest time schedule model expr graph gate ggs machine goal store repeat engine seal",
     ),
 ];
 

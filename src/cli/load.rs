@@ -92,18 +92,34 @@ pub fn goal(
 }
 
 /// The goal that the files of a workspace are at a path: `None` if they are something else, an
-/// error with how many mistakes there are if they are a broken one. Says nothing.
-pub fn quiet_goal(files: &dyn Files, path: &str) -> Option<Result<Arc<Goal>, usize>> {
+/// error with how many mistakes there are if they are a broken one; with the id that it says it
+/// has. Says nothing.
+pub fn quiet_goal(
+    files: &dyn Files,
+    path: &str,
+) -> Option<(Option<String>, Result<Arc<Goal>, usize>)> {
     let config = read_config(files, CONFIG).map(|(config, _)| config);
     let loaded = checked(files, path, &config.unwrap_or_default().gates());
-    loaded.goal()?;
+    let id = match loaded.goal() {
+        Some(goal) => goal.id.as_ref().map(|id| id.value.to_string()),
+        None if says_goal(&loaded) => None,
+        None => return None,
+    };
     let errors = loaded.diagnostics.iter();
     let errors = errors.filter(|(_, wrong)| wrong.severity() == Severity::Error);
     let count = errors.count();
-    Some(match spec::lower_goal(&loaded) {
+    let goal = match spec::lower_goal(&loaded) {
         Ok(goal) if count == 0 => Ok(goal),
         _ => Err(count.max(1)),
-    })
+    };
+    Some((id, goal))
+}
+
+/// Whether a file of which too little can be read says that it is a goal: nobody should miss it.
+fn says_goal(loaded: &Loaded) -> bool {
+    let text = loaded.sources.first().map_or("", Source::text);
+    let says = || text.lines().any(|line| line.trim_end() == "kind: goal");
+    loaded.root().is_none() && loaded.has_errors() && says()
 }
 
 /// Loads a plan from given files of a workspace.

@@ -12,6 +12,16 @@ pub enum Part {
     Repair,
 }
 
+impl Part {
+    /// The word.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Look => "look",
+            Self::Repair => "repair",
+        }
+    }
+}
+
 /// How a goal is, as its last cycle found it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

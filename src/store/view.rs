@@ -1,5 +1,6 @@
 use serde::Serialize;
 
+use crate::goal::Part;
 use crate::machine::{Artifact, Criteria, Exit, Outcome, Standing, StepState, Tally, Verdict};
 use crate::model::{Class, Object};
 use crate::name::{Name, PlanId, RunId};
@@ -40,6 +41,9 @@ pub struct RunRow {
     pub asks: u32,
     /// How many criteria held, if it was accepted with less than all.
     pub accepted: Option<Criteria>,
+    /// Which run of a cycle of a goal it is, if it is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub goal: Option<Part>,
 }
 
 /// Where a run is in its life.

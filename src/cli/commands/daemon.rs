@@ -7,7 +7,13 @@ use crate::cli::daemon::{self, Service};
 use crate::cli::{Exit, Failure, Ui};
 use crate::service::health;
 use crate::service::systemd::{Owner, Unit};
-use crate::time::parse_duration;
+use crate::time::{format_duration, parse_duration};
+
+/// How many cycles run at once, if nobody says it.
+const JOBS: u32 = 8;
+
+/// How long a daemon waits for cycles when it is to end, if nobody says it.
+const DRAIN: Duration = Duration::from_secs(30);
 
 /// Keep the goals of this workspace true
 #[derive(Args, Debug)]
@@ -32,7 +38,7 @@ pub struct DaemonArgs {
     #[arg(long)]
     standby: bool,
     /// How many cycles run at once
-    #[arg(short = 'j', long = "jobs", value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(short = 'j', long = "jobs", value_name = "N", default_value_t = JOBS, value_parser = clap::value_parser!(u32).range(1..))]
     jobs: u32,
     /// How long it waits for cycles when it is to end; what still goes on is adopted by the next
     #[arg(long, value_name = "TIME", default_value = "30s", value_parser = period)]
@@ -91,6 +97,15 @@ fn unit(ui: &Ui, args: &DaemonArgs, whose: Whose) -> Result<Exit, Failure> {
     if let Some(health) = &args.health {
         words.extend(["--health".to_owned(), health.to_string()]);
     }
+    if args.standby {
+        words.push("--standby".to_owned());
+    }
+    if args.jobs != JOBS {
+        words.extend(["--jobs".to_owned(), args.jobs.to_string()]);
+    }
+    if args.drain != DRAIN {
+        words.extend(["--drain".to_owned(), format_duration(args.drain)]);
+    }
     let owner = match whose {
         Whose::User => Owner::User,
         Whose::System => Owner::System {
@@ -105,6 +120,7 @@ fn unit(ui: &Ui, args: &DaemonArgs, whose: Whose) -> Result<Exit, Failure> {
         path: ui.env.var("PATH").map(str::to_owned),
         systemd: None,
         watchdog: None,
+        drain: args.drain,
     };
     ui.print(&unit.text().map_err(|wrong| bad(wrong.to_string()))?)?;
     Ok(Exit::Ok)

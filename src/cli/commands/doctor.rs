@@ -2,6 +2,7 @@ use std::path::Path;
 
 use clap::Args;
 
+use crate::cli::goals::attended;
 use crate::cli::health::{self, Finding, Health};
 use crate::cli::workspace::CONFIG;
 use crate::cli::{Exit, Failure, Ui, load};
@@ -29,6 +30,7 @@ pub fn run(ui: &Ui, args: &DoctorArgs) -> Result<Exit, Failure> {
         configuration(ui),
     ]);
     findings.extend(health::of_state(ui));
+    findings.extend(attended(ui));
     for (name, need) in [
         ("sh", Health::Bad),
         ("bash", Health::Weak),

@@ -4,6 +4,8 @@ use crate::cli::lineage::past_below;
 use crate::cli::which::{Found, StepArg, find};
 use crate::cli::{Exit, Failure, Ui, load};
 use crate::exec::cache::differences;
+use crate::goal::Part;
+use crate::name::RunId;
 use crate::repeat::Fate;
 use crate::report::record::{CacheStory, Record, Why, why};
 use crate::store::Reader;
@@ -25,8 +27,7 @@ pub fn run(ui: &Ui, args: &WhyArgs) -> Result<Exit, Failure> {
     let reader = Reader::open(&ui.workspace().state)?;
     let (run, subject) = args.step.resolve(&reader)?;
     let Some(subject) = subject else {
-        let failure = Failure::new(Exit::Usage, "which step? name one after the run");
-        return Err(failure.hint(format!("wf show {} lists them", run.short())));
+        return Err(no_step(&reader, &run)?);
     };
     let found = find(run, &subject, &reader)?;
     let record = crate::cli::load_record(&reader, &found.run)?;
@@ -55,6 +56,21 @@ pub fn run(ui: &Ui, args: &WhyArgs) -> Result<Exit, Failure> {
         again: again.as_deref(),
     }))?;
     Ok(Exit::Ok)
+}
+
+/// What is said where no step was named.
+fn no_step(reader: &Reader, run: &RunId) -> Result<Failure, Failure> {
+    let short = run.short();
+    Ok(if reader.run(run)?.goal == Some(Part::Look) {
+        let failure = Failure::new(
+            Exit::Usage,
+            format!("run {short} is a look: it has no steps"),
+        );
+        failure.hint(format!("wf show {short} tells what its checks found"))
+    } else {
+        let failure = Failure::new(Exit::Usage, "which step? name one after the run");
+        failure.hint(format!("wf show {short} lists them"))
+    })
 }
 
 /// Why the step ran again, if its run repeats another.

@@ -12,7 +12,7 @@ use super::waits::{Event, Waits};
 use super::warp::Warp;
 use crate::cli::{Exit, Failure, Ui};
 use crate::name::RunId;
-use crate::report::{BAD, paint};
+use crate::report::{BAD, paint, plural};
 use crate::service::health::{Endpoint, Health};
 use crate::service::systemd::Tell;
 use crate::time::Moment;
@@ -184,13 +184,15 @@ impl Daemon<'_> {
         while self.children.len() > 0 {
             let count = self.children.len();
             if insists == 0 {
-                self.ui.note(&format!("waits for {count} cycles\n"));
+                let cycles = plural(count, "cycle");
+                self.ui.note(&format!("waits for {cycles} to end\n"));
             }
             let [interrupt, terminate] = &mut waits.stop;
             tokio::select! {
                 gone = self.children.ended() => self.note(&gone),
                 () = tokio::time::sleep_until(end) => {
-                    self.ui.say(&format!("{count} cycles go on; the next daemon adopts them\n"));
+                    let cycles = plural(count, "cycle");
+                    self.ui.say(&format!("left {cycles} behind; the next daemon goes on with what is left\n"));
                     return Ok(Exit::Ok);
                 }
                 _ = interrupt.recv() => { insists += 1; self.children.cancel_all(); }

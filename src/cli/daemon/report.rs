@@ -2,15 +2,20 @@ use std::collections::BTreeMap;
 
 use super::daemon::Daemon;
 use super::look::Look;
+use crate::report::plural;
 use crate::service::health::GoalHealth;
 use crate::time::Moment;
 
 impl Daemon<'_> {
     pub(super) fn status(&self, wake: Option<Moment>) -> String {
-        let goals = self.goals.goals().len();
+        let goals = plural(self.goals.goals().len(), "goal");
         let next = wake.map_or("never".to_owned(), Moment::to_second);
-        let running = self.children.len();
-        format!("{goals} goals, next {next}, {running} cycles go on")
+        let running = match self.children.len() {
+            0 => "nothing goes on".to_owned(),
+            1 => "1 cycle goes on".to_owned(),
+            more => format!("{more} cycles go on"),
+        };
+        format!("{goals} · next {next} · {running}")
     }
 
     /// Tells whoever asks how it goes.

@@ -6,6 +6,7 @@ use crate::cli::{Exit, Failure, Revision, Ui, Workspace, load, normal, relative}
 use crate::diag::nearest;
 use crate::model::Goal;
 use crate::name::PlanId;
+use crate::report::plural;
 use crate::spec::{Disk, Files};
 
 /// The folders of a workspace in which goals are looked for.
@@ -35,6 +36,8 @@ impl Where {
 pub struct Found {
     /// Its path, relative to the workspace.
     pub path: String,
+    /// The id that it says it has, also if it is broken.
+    pub id: Option<String>,
     /// The goal; or why there is none, in a few words.
     pub goal: Result<Arc<Goal>, String>,
 }
@@ -44,16 +47,17 @@ pub fn all(place: &Where, workspace: &Workspace) -> Vec<Found> {
     let files = place.files(workspace);
     let mut found: Vec<Found> = Vec::new();
     for path in paths(place, workspace) {
-        let goal = match load::quiet_goal(&*files, &path) {
-            None => continue,
-            Some(Ok(goal)) => match same_id(&found, &goal.id) {
+        let Some((id, goal)) = load::quiet_goal(&*files, &path) else {
+            continue;
+        };
+        let goal = match goal {
+            Ok(goal) => match same_id(&found, &goal.id) {
                 None => Ok(goal),
                 Some(other) => Err(format!("its id `{}` is that of {other}", goal.id)),
             },
-            Some(Err(1)) => Err(format!("1 mistake: wf check {path}")),
-            Some(Err(count)) => Err(format!("{count} mistakes: wf check {path}")),
+            Err(count) => Err(format!("{}: wf check {path}", plural(count, "mistake"))),
         };
-        found.push(Found { path, goal });
+        found.push(Found { path, id, goal });
     }
     found
 }
@@ -86,16 +90,15 @@ pub fn named(ui: &Ui, workspace: &Workspace, place: &Where, name: &str) -> Resul
         return Ok(workspace.name(&path));
     }
     let all = all(place, workspace);
-    let of = |found: &Found| match &found.goal {
-        Ok(goal) => goal.id.as_str() == name,
-        Err(_) => false,
-    };
-    if let Some(found) = all.iter().find(|found| of(found)) {
+    // Of a broken one, whoever loads it says what is wrong; one that works comes first.
+    let of = |found: &&Found| found.id.as_deref() == Some(name);
+    let works = |found: &&Found| found.goal.is_ok() && of(found);
+    if let Some(found) = all.iter().find(works).or_else(|| all.iter().find(of)) {
         return Ok(found.path.clone());
     }
-    let ids = all.iter().filter_map(|found| found.goal.as_ref().ok());
+    let ids = all.iter().filter_map(|found| found.id.as_deref());
     let failure = Failure::new(Exit::Usage, format!("there is no goal `{name}`"));
-    if let Some(near) = nearest(name, ids.map(|goal| goal.id.as_str())) {
+    if let Some(near) = nearest(name, ids) {
         return Err(failure.hint(format!("did you mean `{near}`?")));
     }
     let root = relative(&workspace.root, ui.env.cwd());

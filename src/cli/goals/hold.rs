@@ -14,6 +14,9 @@ pub struct Hold {
 /// The file of who decides about slots.
 pub const LEADER: &str = "leader.lock";
 
+/// The folder of these files, in the state folder.
+const DIR: &str = "goals";
+
 /// Somebody else has it.
 #[derive(Debug)]
 pub struct Held;
@@ -38,6 +41,12 @@ impl Hold {
         }
     }
 
+    /// Whether somebody has a file of the state folder. Nothing is made.
+    pub fn is_held(state: &Path, name: &str) -> bool {
+        let file = File::open(state.join(DIR).join(name));
+        file.is_ok_and(|file| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)))
+    }
+
     /// Gives the file back and removes it: nobody needs it any more.
     pub fn remove(self) {
         let _ = fs::remove_file(&self.path);
@@ -46,7 +55,7 @@ impl Hold {
 }
 
 fn open(state: &Path, name: &str) -> Result<(File, PathBuf), Failure> {
-    let dir = state.join("goals");
+    let dir = state.join(DIR);
     let path = dir.join(name);
     fs::create_dir_all(&dir).map_err(|error| failed("make", &dir, &error))?;
     let file = File::options()

@@ -5,6 +5,7 @@
 //! Whatever is needed to go on is recorded: who comes after a process that died takes the lock,
 //! reads how far it came, and goes on.
 
+mod attended;
 mod autonomy;
 mod cycle;
 mod ended;
@@ -16,6 +17,7 @@ mod news;
 mod poke;
 mod tell;
 
+pub use attended::attended;
 pub use autonomy::{Leash, granted};
 pub use cycle::{Begin, Ended, adopt, begin};
 pub use find::{FOLDERS, Found, Where, all, named};

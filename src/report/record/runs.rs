@@ -22,9 +22,10 @@ pub fn runs(rows: &[(RunRow, Option<Owner>)], now: Moment) -> String {
             RunState::Running => String::new(),
             RunState::Ended(_) => counts(&row.tally),
         };
-        let plan = match &row.parent {
-            Some((_, attempt)) => format!("{} (in {attempt})", row.plan),
-            None => row.plan.clone(),
+        let plan = match (&row.parent, row.goal) {
+            (Some((_, attempt)), _) => format!("{} (in {attempt})", row.plan),
+            (None, Some(part)) => format!("{} ({})", row.plan, part.as_str()),
+            (None, None) => row.plan.clone(),
         };
         let took = match (row.ended, life) {
             (Some(ended), _) => elapsed(ended.since(row.created)),
@@ -66,17 +67,23 @@ mod tests {
         let mut going = sample::run();
         (going.state, going.ended) = (RunState::Running, None);
         let owner = |alive| Some(Owner { pid: 7, alive });
+        let look = crate::store::RunRow {
+            goal: Some(crate::goal::Part::Look),
+            ..sample::run()
+        };
         let rows = [
+            (look, None),
             (going.clone(), owner(true)),
             (going, owner(false)),
             (sample::run(), None),
         ];
         let now = Moment::from_millis(1_700_000_060_000);
         let expected = "\
-run       plan            state        steps                            started                took
-1a2b3c4d  nightly-report  running                                       2023-11-14 22:13:20  1m 00s
-1a2b3c4d  nightly-report  interrupted                                   2023-11-14 22:13:20
-1a2b3c4d  nightly-report  failed       1 failed, 1 verified, 1 skipped  2023-11-14 22:13:20    3.2s
+run       plan                   state        steps                            started                took
+1a2b3c4d  nightly-report (look)  failed       1 failed, 1 verified, 1 skipped  2023-11-14 22:13:20    3.2s
+1a2b3c4d  nightly-report         running                                       2023-11-14 22:13:20  1m 00s
+1a2b3c4d  nightly-report         interrupted                                   2023-11-14 22:13:20
+1a2b3c4d  nightly-report         failed       1 failed, 1 verified, 1 skipped  2023-11-14 22:13:20    3.2s
 ";
         assert_eq!(plain(&runs(&rows, now)), expected);
     }

@@ -44,6 +44,7 @@ pub(super) fn run() -> RunRow {
         outputs: Object::new(),
         asks: 0,
         accepted: None,
+        goal: None,
     }
 }
 

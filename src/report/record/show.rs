@@ -10,14 +10,16 @@ use crate::report::moves;
 use crate::report::paint::{DIM, GOOD, NAME, WARN, paint};
 use crate::report::rounds::rounds;
 use crate::report::{believed, counts, elapsed, first_line, ledger, moment, size, state_style};
-use crate::store::{CheckRow, RunState, StepRow};
+use crate::store::{CheckRow, RunRow, RunState, StepRow};
 use crate::time::Moment;
 
 /// A run with its steps, their checks, and the runs nested in them.
 /// `now` is when it is looked at.
 pub fn show(record: &Record, now: Moment) -> String {
     let mut text = head(record, now);
-    text.push('\n');
+    if !record.steps.is_empty() {
+        text.push('\n');
+    }
     steps(record, 0, &mut text);
     let own: Vec<&CheckRow> = record.own_rulings().collect();
     if !own.is_empty() {
@@ -69,6 +71,7 @@ fn head(record: &Record, now: Moment) -> String {
     let accepted = run.accepted.map(|met| format!("within δ: {met}"));
     field("accepted", &paint_some(accepted));
     field("why", &run.why);
+    field("goal", &of_goal(run));
     field("file", &run.path);
     field("params", &pairs(&run.params));
     let took = run.ended.map(|ended| elapsed(ended.since(run.created)));
@@ -90,6 +93,18 @@ fn head(record: &Record, now: Moment) -> String {
     field("approved", &record.held.by());
     field("outputs", &pairs(&run.outputs));
     text
+}
+
+/// Which run of a cycle it is, and of which slot.
+fn of_goal(run: &RunRow) -> String {
+    let Some(part) = run.goal else {
+        return String::new();
+    };
+    let slot = run.params.get("slot").and_then(serde_json::Value::as_str);
+    match slot.filter(|slot| !slot.is_empty()) {
+        Some(slot) => format!("{} · slot {slot}", part.as_str()),
+        None => format!("{} · somebody asked for it", part.as_str()),
+    }
 }
 
 /// What is not to be overlooked, if there is something.
@@ -209,7 +224,11 @@ fn next(record: &Record) -> String {
         }
         Life::Interrupted => commands.push(format!("wf resume {id}")),
         Life::Ended(outcome) if outcome != crate::machine::Outcome::Succeeded => {
-            commands.push(format!("wf retry {id}"));
+            commands.push(match record.run.goal {
+                // A cycle begins with a look, and is not repeated in part.
+                Some(_) => format!("wf goal run {}", record.run.plan),
+                None => format!("wf retry {id}"),
+            });
         }
         _ => {}
     }

@@ -37,7 +37,12 @@ pub struct Unit {
     /// After which silence it is taken for dead; `None`: it need not tell that it lives, and nothing
     /// wakes it up for that.
     pub watchdog: Option<Duration>,
+    /// How long it waits for its cycles when it is to end; it is killed only [`MARGIN`] later.
+    pub drain: Duration,
 }
+
+/// How long cycles have to end in order after the daemon has waited for them.
+const MARGIN: Duration = Duration::from_mins(1);
 
 /// What cannot be written into a unit file.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -53,8 +58,6 @@ pub struct BadUnit {
 /// step that runs out of memory is one step that failed. `Delegate` lets keepers make control groups
 /// of their own.
 const SAME: &str = "\
-KillMode=mixed
-TimeoutStopSec=90
 Restart=on-failure
 RestartSec=5
 RestartPreventExitStatus=2 3
@@ -93,6 +96,8 @@ impl Unit {
             // Seconds with a unit of their own: systemd reads `1m` as a minute, as we do.
             let _ = writeln!(text, "WatchdogSec={}", spaced(silence));
         }
+        let stop = self.drain.saturating_add(MARGIN).as_secs();
+        let _ = writeln!(text, "KillMode=mixed\nTimeoutStopSec={stop}");
         text.push_str(SAME);
         let target = match self.owner {
             Owner::User => "default.target",

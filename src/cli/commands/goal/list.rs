@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use crate::cli::goals::{Found, Where, all};
 use crate::cli::{Exit, Failure, Ui};
 use crate::model::Goal;
-use crate::report::{Align, BAD, BOLD, DIM, GOOD, Table, WARN};
+use crate::report::{Align, BAD, BOLD, DIM, GOOD, Table, WARN, first_line};
 use crate::store::{CycleRow, GoalRow, Reader, StoreError};
 use crate::time::Moment;
 
@@ -51,8 +51,9 @@ pub fn run(ui: &Ui, args: &ListArgs) -> Result<Exit, Failure> {
     } else if listed.is_empty() {
         ui.note("no goals · a goal is a file with `kind: goal` in goals/ or workflows/\n");
     } else {
-        let mut table =
-            Table::new(&["goal", "is", "since", "next", "file"].map(|name| (name, Align::Left)));
+        let mut table = Table::new(
+            &["goal", "is", "since", "next", "file", "why"].map(|name| (name, Align::Left)),
+        );
         for one in &listed {
             table.row(one.row());
         }
@@ -92,19 +93,21 @@ impl Listed {
         let goal = match &self.found.goal {
             Ok(goal) => goal,
             Err(why) => {
+                let id = self.found.id.clone().unwrap_or_else(|| "-".to_owned());
                 let (none, broken) = (("-".to_owned(), DIM), ("broken".to_owned(), BAD));
-                return vec![none, broken, plain(""), plain(why), path];
+                return vec![(id, BOLD), broken, plain(""), none, path, plain(why)];
             }
         };
         let paused = self.row.as_ref().and_then(|row| row.paused.as_ref());
         let ended = self.last.as_ref().and_then(|cycle| cycle.ended.as_ref());
-        let (word, since) = match (paused, ended) {
-            (Some((since, _)), _) => (("paused".to_owned(), WARN), Some(*since)),
-            (None, Some((at, health, _))) => {
+        let (word, since, why) = match (paused, ended) {
+            (Some((since, why)), _) => (("paused".to_owned(), WARN), Some(*since), why.as_str()),
+            (None, Some((at, health, why))) => {
                 let style = if health.is_good() { GOOD } else { BAD };
-                ((health.as_str().to_owned(), style), Some(*at))
+                let why = if health.is_good() { "" } else { why };
+                ((health.as_str().to_owned(), style), Some(*at), why)
             }
-            (None, None) => (("new".to_owned(), DIM), None),
+            (None, None) => (("new".to_owned(), DIM), None, ""),
         };
         let next = match self.next {
             _ if paused.is_some() => ("-".to_owned(), DIM),
@@ -112,14 +115,15 @@ impl Listed {
             None => ("never".to_owned(), DIM),
         };
         let since = since.map_or(String::new(), Moment::to_second);
-        vec![(goal.id.to_string(), BOLD), word, plain(&since), next, path]
+        let id = (goal.id.to_string(), BOLD);
+        vec![id, word, plain(&since), next, path, plain(first_line(why))]
     }
 
     fn json(&self) -> Value {
         let path = &self.found.path;
         let goal = match &self.found.goal {
             Ok(goal) => goal,
-            Err(why) => return json!({"path": path, "broken": why}),
+            Err(why) => return json!({"id": self.found.id, "path": path, "broken": why}),
         };
         let paused = self.row.as_ref().and_then(|row| row.paused.as_ref());
         let ended = self.last.as_ref().and_then(|cycle| cycle.ended.as_ref());

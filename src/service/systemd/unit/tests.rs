@@ -12,6 +12,7 @@ fn unit() -> Unit {
         path: Some("/usr/local/bin:/usr/bin:/bin".into()),
         systemd: None,
         watchdog: None,
+        drain: std::time::Duration::from_secs(30),
     }
 }
 

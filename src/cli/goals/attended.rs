@@ -1,0 +1,36 @@
+use super::{Hold, LEADER, Where, all};
+use crate::cli::Ui;
+use crate::cli::health::{Finding, Health};
+use crate::report::plural;
+use crate::store::Reader;
+
+/// Whether the goals of a workspace can be read, and whether a daemon keeps them; nothing is said
+/// where there are none.
+pub fn attended(ui: &Ui) -> Vec<Finding> {
+    let workspace = ui.workspace();
+    let found = all(&Where::Disk, &workspace);
+    let broken = found.iter().filter_map(|one| {
+        let why = one.goal.as_ref().err()?;
+        let told = format!("{} is not looked at: {why}", one.path);
+        Some(Finding::new("goal", Health::Weak, told))
+    });
+    let mut findings: Vec<Finding> = broken.collect();
+    let held = Hold::is_held(&workspace.state, LEADER);
+    if found.is_empty() && !held {
+        return findings;
+    }
+    let goals = plural(found.len() - findings.len(), "goal");
+    let leader = Reader::open(&workspace.state).and_then(|reader| reader.leader());
+    findings.push(match leader {
+        Ok(Some((_, pid, since))) if held => {
+            let since = since.to_second();
+            let told = format!("process {pid} leads since {since} · {goals} in these files");
+            Finding::new("daemon", Health::Good, told)
+        }
+        _ => {
+            let told = format!("none leads: goals begin by themselves only under `wf daemon`");
+            Finding::new("daemon", Health::Weak, told)
+        }
+    });
+    findings
+}

@@ -30,7 +30,7 @@
 //! |---|---|---|
 //! | words | [`digest`] [`source`] [`diag`] [`name`] [`time`] [`schedule`] [`crash`] | know nothing else |
 //! | language | [`expr`] [`model`] [`spec`] [`graph`] [`check`] [`config`] | be pure: text in, model and diagnostics out |
-//! | decisions | [`gate`] [`ggs`] [`machine`] [`verify`] [`mask`] [`seal`] [`approval`] [`memory`] | be pure: no clock, no I/O, no async |
+//! | decisions | [`gate`] [`ggs`] [`machine`] [`verify`] [`mask`] [`seal`] [`approval`] [`memory`] [`goal`] | be pure: no clock, no I/O, no async |
 //! | between | [`bus`] | pass on what happened, in memory |
 //! | hands | [`store`] [`exec`] [`repeat`] [`audit`] [`service`] | touch the disk, processes and the network |
 //! | engine | [`engine`] | wait |
@@ -53,6 +53,8 @@
 //! the *Dreamer* makes of one that is certain.
 //! *Goal*: a desired state; a *slot* is an instant at which it is due. A *look* runs its checks, a
 //! *repair* its steps and then the checks; a *cycle* is one look and its repair.
+//! *Grant*: what a standing approval of a goal allows. It can be *withdrawn*; an *opinion* is what
+//! people thought of a repair, and *advice* a wider or a tighter grant that follows from many.
 //! *Taint*: how far a value is trusted, by where it comes from.
 //! *Slot*: an instant at which something is due by its *schedule*.
 //!

@@ -1,12 +1,12 @@
 //! What becomes of the slots of a goal: a decision from the clock and the ledger, and nothing else.
 //!
-//! A *slot* is an instant at which a goal is due. [`decide`] looks at all slots that the ledger
+//! A *slot* is an instant at which a goal is due. [`decide`](decide()) looks at all slots that the ledger
 //! does not account for yet and says of each what becomes of it, by the rules of the goal:
 //! *due* (a cycle is to begin), *queued* (it waits for another), *skipped* or *missed*. The store
 //! writes all of that in one transaction, together with how far has been looked. A cycle begins
 //! when its run is recorded, in the transaction that turns its slot from due to *started*.
 //!
-//! [`turn`] does that for one goal with a [`Ledger`]: the daemon's is the store, and that of
+//! [`turn`](turn()) does that for one goal with a [`Ledger`]: the daemon's is the store, and that of
 //! [`simulate`], which lets a daemon live through a year without waiting for it, is in memory.
 //! [`concluded`] says how a cycle ended, and [`news`] what that is to tell.
 //!

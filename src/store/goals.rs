@@ -153,6 +153,15 @@ impl Reader {
         self.rows(sql, (goal.as_str(), from, to), slot_row)
     }
 
+    /// The latest slots of a goal that the ledger knows, in order.
+    pub fn latest_slots(&self, goal: &PlanId, limit: usize) -> Result<Vec<SlotRow>, StoreError> {
+        let sql = "SELECT * FROM slots WHERE goal = ?1 ORDER BY slot DESC LIMIT ?2";
+        let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+        let mut rows = self.rows(sql, (goal.as_str(), limit), slot_row)?;
+        rows.reverse();
+        Ok(rows)
+    }
+
     /// How many slots of a goal are in each state.
     pub fn slot_counts(&self, goal: &PlanId) -> Result<Vec<(SlotState, u64)>, StoreError> {
         let sql = "SELECT state, sum(count) AS n FROM slots WHERE goal = ?1 GROUP BY state";

@@ -1,5 +1,5 @@
 use crate::bus::Act;
-use crate::cli::goals::{Hold, LEADER};
+use crate::cli::goals::{Hold, LEADER, sweep};
 use crate::cli::{Exit, Failure, Ui, watch};
 use crate::store::{Durability, Reader, Store};
 
@@ -33,6 +33,7 @@ pub fn lead(ui: &Ui, waits: bool) -> Result<Lead, Failure> {
     let token = store.lead(pid, ui.env.now()).wait()?;
     watch::note(ui, Act::DaemonLed { token, pid });
     let reader = store.reader()?;
+    sweep(&state, &reader)?;
     Ok(Lead {
         store,
         reader,

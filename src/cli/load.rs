@@ -91,13 +91,13 @@ pub fn goal(
     Err(failure.hint(format!("`wf run {path}` runs it")))
 }
 
+/// A goal, or how many mistakes there are in what should be one.
+pub type Counted = Result<Arc<Goal>, usize>;
+
 /// The goal that the files of a workspace are at a path: `None` if they are something else, an
 /// error with how many mistakes there are if they are a broken one; with the id that it says it
 /// has. Says nothing.
-pub fn quiet_goal(
-    files: &dyn Files,
-    path: &str,
-) -> Option<(Option<String>, Result<Arc<Goal>, usize>)> {
+pub fn quiet_goal(files: &dyn Files, path: &str) -> Option<(Option<String>, Counted)> {
     let config = read_config(files, CONFIG).map(|(config, _)| config);
     let loaded = checked(files, path, &config.unwrap_or_default().gates());
     let id = match loaded.goal() {

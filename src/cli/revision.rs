@@ -35,7 +35,8 @@ impl Revision {
     pub fn find(dir: &Path, name: &str) -> Result<Self, Failure> {
         let top = git(dir, &["rev-parse", "--show-toplevel"]).ok_or_else(|| {
             let message = format!("{} is in no git repository", dir.display());
-            Failure::new(Exit::Usage, message).hint("give two files instead of a revision")
+            Failure::new(Exit::Usage, message)
+                .hint("name files instead of a revision, or begin with `git init`")
         })?;
         let asked = format!("{name}^{{commit}}");
         let ask = [

@@ -17,10 +17,12 @@ pub const APPROVERS: &str = "approvers.yaml";
 
 impl Workspace {
     /// The workspace of a folder: the nearest folder upwards with a `wf.yaml`, else the git top
-    /// level, else the folder itself.
+    /// level, else the folder itself; of the `goals` folder of the current one, that one, which is
+    /// where its goals are looked for.
     pub fn find(from: &Path, state: Option<&Path>, cwd: &Path) -> Self {
         let holds = |name: &'static str| from.ancestors().find(move |dir| dir.join(name).exists());
-        let root = holds(CONFIG).or_else(|| holds(".git")).unwrap_or(from);
+        let alone = if from == cwd.join("goals") { cwd } else { from };
+        let root = holds(CONFIG).or_else(|| holds(".git")).unwrap_or(alone);
         let state = match state {
             Some(state) => normal(&cwd.join(state)),
             None => root.join(".wf"),

@@ -108,6 +108,9 @@ impl Daemon<'_> {
         });
         let mut wake = self.look()?;
         let _ = self.notify.ready(&self.status(wake));
+        if !self.service.once {
+            self.ui.note(&format!("leads · {}\n", self.status(wake)));
+        }
         loop {
             if self.service.once && self.children.len() == 0 {
                 return Ok(Exit::Ok);

@@ -28,7 +28,7 @@ pub fn attended(ui: &Ui) -> Vec<Finding> {
             Finding::new("daemon", Health::Good, told)
         }
         _ => {
-            let told = format!("none leads: goals begin by themselves only under `wf daemon`");
+            let told = "none leads: goals begin by themselves only under `wf daemon`".to_owned();
             Finding::new("daemon", Health::Weak, told)
         }
     });

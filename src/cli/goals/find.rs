@@ -96,9 +96,16 @@ pub fn named(ui: &Ui, workspace: &Workspace, place: &Where, name: &str) -> Resul
     if let Some(found) = all.iter().find(works).or_else(|| all.iter().find(of)) {
         return Ok(found.path.clone());
     }
+    // Who names the file without its folder and its ending means its goal.
+    let stem = |found: &&Found| {
+        Path::new(&found.path)
+            .file_stem()
+            .is_some_and(|stem| stem == name)
+    };
+    let meant = all.iter().find(stem).and_then(|found| found.id.as_deref());
     let ids = all.iter().filter_map(|found| found.id.as_deref());
     let failure = Failure::new(Exit::Usage, format!("there is no goal `{name}`"));
-    if let Some(near) = nearest(name, ids) {
+    if let Some(near) = meant.or_else(|| nearest(name, ids)) {
         return Err(failure.hint(format!("did you mean `{near}`?")));
     }
     let root = relative(&workspace.root, ui.env.cwd());

@@ -117,6 +117,8 @@ mod tests {
         sweep(dir.path(), &store.reader().unwrap()).unwrap();
         let is_there = |name: &str| dir.path().join("goals").join(name).exists();
         assert!(is_there(&one) && !is_there(&two) && is_there("leader.lock"));
+        let is_held = |name: &str| Hold::is_held(dir.path(), name);
+        assert!(is_held(&one) && !is_held("leader.lock") && !is_held(&two) && !is_there(&two));
         held.remove();
         assert!(!is_there(&one));
     }

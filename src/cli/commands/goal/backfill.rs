@@ -86,7 +86,7 @@ fn to_begin(due: usize, all: usize) -> String {
         (0, _) => "every slot of this time has begun, or waits to begin\n".to_owned(),
         (1, 1) => "1 slot is to begin\n".to_owned(),
         (due, all) if due == all => format!("{due} slots are to begin\n"),
-        (due, all) => format!("{due} of {all} slots are to begin; the others have, or wait to\n"),
+        (due, all) => format!("{due} of {all} slots to begin; the others have begun, or wait to\n"),
     }
 }
 

@@ -6,7 +6,7 @@ use crate::cli::{Exit, Failure, Ui, load};
 use crate::goal::{Part, SlotState};
 use crate::name::PlanId;
 use crate::report::{Align, BAD, DIM, GOOD, Table};
-use crate::store::{CycleRow, Reader, SlotRow};
+use crate::store::{CycleRow, Reader, SlotRow, StoreError};
 use crate::time::Moment;
 
 /// Show what became of every slot of a goal, and how its cycles ended
@@ -38,7 +38,15 @@ type Cell = (String, anstyle::Style);
 
 /// Shows the history of a goal.
 pub fn run(ui: &Ui, args: &HistoryArgs) -> Result<Exit, Failure> {
-    let reader = Reader::open(&ui.workspace().state)?;
+    let reader = match Reader::open(&ui.workspace().state) {
+        Ok(reader) => reader,
+        Err(StoreError::NoState(_)) => {
+            named(ui, &ui.workspace(), &Where::Disk, &args.goal)?;
+            ui.note("nothing yet\n");
+            return Ok(Exit::Ok);
+        }
+        Err(error) => return Err(error.into()),
+    };
     let id = id(ui, &reader, &args.goal)?;
     let latest = latest(&reader, &id, args.limit)?;
     if args.json {

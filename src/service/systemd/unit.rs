@@ -37,7 +37,7 @@ pub struct Unit {
     /// After which silence it is taken for dead; `None`: it need not tell that it lives, and nothing
     /// wakes it up for that.
     pub watchdog: Option<Duration>,
-    /// How long it waits for its cycles when it is to end; it is killed only [`MARGIN`] later.
+    /// How long it waits for its cycles when it is to end; it is killed only a minute later.
     pub drain: Duration,
 }
 

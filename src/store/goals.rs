@@ -104,19 +104,6 @@ impl Store {
             Ok(writing.connection.execute(sql, [goal.as_str()])? > 0)
         })
     }
-
-    /// Makes slots of the past due, each that is not in the ledger as begun or due; answers how
-    /// many. They must lie before what is accounted for.
-    pub fn backfill(&self, goal: &PlanId, slots: Vec<Moment>, now: Moment) -> Ticket<usize> {
-        let goal = goal.clone();
-        self.sql(move |writing| {
-            let mut due = 0;
-            for slot in &slots {
-                due += again(writing.connection, &goal, *slot, now)?;
-            }
-            Ok(due)
-        })
-    }
 }
 
 impl Reader {
@@ -287,24 +274,6 @@ pub(super) fn pause(
     Ok(connection.execute(sql, (goal.as_str(), At(now), why))? > 0)
 }
 
-/// Makes a slot due again that did not begin.
-fn again(
-    connection: &Connection,
-    goal: &PlanId,
-    slot: Moment,
-    now: Moment,
-) -> rusqlite::Result<usize> {
-    // One row may speak for many slots: then this one gets a row of its own beside it.
-    connection
-        .prepare_cached(
-            "INSERT INTO slots (goal, slot, last, count, state, cause, why, at)
-             VALUES (?1, ?2, ?2, 1, 'queued', 'backfill', '', ?3)
-             ON CONFLICT DO UPDATE SET state = 'queued', cause = 'backfill', why = '', at = ?3
-             WHERE state IN ('skipped', 'missed') AND count = 1",
-        )?
-        .execute((goal.as_str(), At(slot), At(now)))
-}
-
 fn known(connection: &Connection, goal: &PlanId) -> rusqlite::Result<Option<Known>> {
     let sql = "SELECT timing, decided, paused, why FROM goals WHERE id = ?1";
     let head = connection
@@ -351,7 +320,7 @@ fn known(connection: &Connection, goal: &PlanId) -> rusqlite::Result<Option<Know
     Ok(Some(known))
 }
 
-fn slot_row(row: &Row<'_>) -> rusqlite::Result<SlotRow> {
+pub(super) fn slot_row(row: &Row<'_>) -> rusqlite::Result<SlotRow> {
     let count: i64 = row.get("count")?;
     let run: Option<String> = row.get("run")?;
     Ok(SlotRow {

@@ -7,7 +7,7 @@ use crate::cli::daemon::{self, Service};
 use crate::cli::{Exit, Failure, Ui};
 use crate::service::health;
 use crate::service::systemd::{Owner, Unit};
-use crate::time::parse_duration;
+use crate::time::{format_duration, parse_duration};
 
 /// Keep the goals of this workspace true
 #[derive(Args, Debug)]
@@ -32,7 +32,7 @@ pub struct DaemonArgs {
     #[arg(long)]
     standby: bool,
     /// How many cycles run at once
-    #[arg(short = 'j', long = "jobs", value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(short = 'j', long = "jobs", value_name = "N", default_value_t = JOBS, value_parser = clap::value_parser!(u32).range(1..))]
     jobs: u32,
     /// How long it waits for cycles when it is to end; what still goes on is adopted by the next
     #[arg(long, value_name = "TIME", default_value = "30s", value_parser = period)]
@@ -44,6 +44,10 @@ pub struct DaemonArgs {
     #[arg(long, value_name = "WHOSE")]
     unit: Option<Whose>,
 }
+
+/// How many cycles run at once, and how long a daemon waits for them, if nobody says.
+const JOBS: u32 = 8;
+const DRAIN: Duration = Duration::from_secs(30);
 
 /// Whose service a unit file is for.
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -90,6 +94,15 @@ fn unit(ui: &Ui, args: &DaemonArgs, whose: Whose) -> Result<Exit, Failure> {
     }
     if let Some(health) = &args.health {
         words.extend(["--health".to_owned(), health.to_string()]);
+    }
+    if args.standby {
+        words.push("--standby".to_owned());
+    }
+    if args.jobs != JOBS {
+        words.extend(["--jobs".to_owned(), args.jobs.to_string()]);
+    }
+    if args.drain != DRAIN {
+        words.extend(["--drain".to_owned(), format_duration(args.drain)]);
     }
     let owner = match whose {
         Whose::User => Owner::User,

@@ -12,15 +12,18 @@ mod find;
 mod given;
 mod hold;
 mod ledger;
+mod left;
 mod news;
 mod poke;
 mod tell;
+mod told;
 
 pub use autonomy::{Leash, granted};
 pub use cycle::{Begin, Ended, adopt, begin};
 pub use find::{FOLDERS, Found, Where, all, named};
 pub use hold::{Hold, LEADER};
 pub use ledger::{StoreLedger, ledger_of};
+pub use left::answered;
 pub use news::notices;
 pub use poke::{POKE, not_begun, poke};
 pub use tell::tell;

@@ -63,7 +63,10 @@ pub fn run(ui: &Ui, service: Service) -> Result<Exit, Failure> {
         trouble: 0,
         health: watch::Sender::new(Health::default()),
     };
-    runtime.block_on(daemon.live())
+    let ended = runtime.block_on(daemon.live());
+    // What waits for cycles that go on waits no more: dropping the runtime would.
+    runtime.shutdown_background();
+    ended
 }
 
 pub(super) fn system(error: &std::io::Error) -> Failure {

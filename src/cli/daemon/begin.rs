@@ -141,15 +141,15 @@ impl Daemon<'_> {
     /// Goes on with cycles that others left.
     pub(super) fn adopt(&mut self) -> Result<(), Failure> {
         for cycle in self.lead.reader.live_cycles()? {
-            self.take_up(cycle.run)?;
+            self.take_up(&cycle.run)?;
         }
         Ok(())
     }
 
     /// Goes on with a cycle, unless somebody here does.
-    fn take_up(&mut self, run: RunId) -> Result<(), Failure> {
+    fn take_up(&mut self, run: &RunId) -> Result<(), Failure> {
         let errand = Errand::Adopt(run.clone());
-        if !self.children.has(&errand) && !self.works_on(&run)? {
+        if !self.children.has(&errand) && !self.works_on(run)? {
             self.spawn(errand);
         }
         Ok(())
@@ -163,7 +163,7 @@ impl Daemon<'_> {
         for cycle in answered {
             let before = self.tried.insert(cycle.run.clone(), cycle.heard);
             if before != Some(cycle.heard)
-                && let Err(failure) = self.take_up(cycle.run)
+                && let Err(failure) = self.take_up(&cycle.run)
             {
                 self.ui.say(&failure.render());
             }

@@ -4,17 +4,19 @@
 #![expect(clippy::print_stdout, reason = "a benchmark prints")]
 
 use std::io::Read as _;
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use wf::schedule::Zone;
 use wf::time::Moment;
 
+#[path = "../tests/goals/idle.rs"]
+mod process;
 #[path = "../tests/goals/years.rs"]
 mod years;
 
-/// Beyond this an idle daemon takes too much, in bytes; in a release build.
-const MOST: u64 = 15 << 20;
+/// Beyond this an idle daemon takes too much, in KiB; in a release build.
+const MOST: u64 = 15 << 10;
 
 /// How long an idle daemon is watched.
 const WATCHED: Duration = Duration::from_secs(20);
@@ -71,10 +73,10 @@ fn idle() {
         .spawn()
         .expect("wf can be started");
     std::thread::sleep(Duration::from_secs(3));
-    let before = wakes(&daemon);
+    let before = process::wakes(daemon.id());
     std::thread::sleep(WATCHED);
-    let woken = wakes(&daemon) - before;
-    let memory = field(&format!("/proc/{}/status", daemon.id()), "VmRSS:") << 10;
+    let woken = process::wakes(daemon.id()) - before;
+    let (memory, own) = process::memory(daemon.id());
     daemon.kill().expect("it lives");
     daemon.wait().expect("it ends");
     let mut said = String::new();
@@ -82,28 +84,7 @@ fn idle() {
     errors.read_to_string(&mut said).expect("text");
     assert_eq!(said, "", "it has nothing to say");
     println!(
-        "an idle daemon: {} KiB, woke {woken} times in {WATCHED:?}",
-        memory >> 10
+        "an idle daemon: {memory} KiB, {own} of them its own; woke {woken} times in {WATCHED:?}"
     );
     assert!(cfg!(debug_assertions) || memory < MOST, "that is too much");
-}
-
-/// How often the threads of a process have gone to sleep: as often as they woke.
-fn wakes(process: &Child) -> u64 {
-    let tasks = std::fs::read_dir(format!("/proc/{}/task", process.id())).expect("it lives");
-    let status = |task: std::fs::DirEntry| task.path().join("status").display().to_string();
-    let tasks = tasks.flatten().map(status);
-    tasks
-        .map(|status| field(&status, "voluntary_ctxt_switches:"))
-        .sum()
-}
-
-/// A number of the status of a process or a thread.
-fn field(path: &str, name: &str) -> u64 {
-    let text = std::fs::read_to_string(path).expect("it lives");
-    let line = text.lines().find_map(|line| line.strip_prefix(name));
-    let number = line.and_then(|line| line.split_whitespace().next());
-    number
-        .and_then(|number| number.parse().ok())
-        .expect("a number")
 }

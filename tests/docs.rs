@@ -9,6 +9,7 @@
 mod detectors;
 pub mod fence;
 mod lists;
+mod named;
 mod session;
 
 use std::collections::BTreeMap;

@@ -2,6 +2,7 @@
 
 mod deaths;
 mod faults;
+mod idle;
 mod laws;
 mod leaders;
 mod real;

@@ -39,11 +39,14 @@ pub fn decide(goal: &Goal, known: &Known, now: Moment) -> Decision {
         deciding.look();
         deciding.advance();
     }
-    // A clock that ran ahead and was put right leaves nothing decided that is still to come.
-    let decided = if known.decided > now {
-        now
+    // A clock that ran ahead and was put right leaves nothing decided that is still to come. One
+    // that is only behind a slot's spread leaves all as it is: what was before a goal was first
+    // seen, or before its schedule was changed, is not due.
+    let horizon = before(now, offset);
+    let decided = if known.decided <= now {
+        known.decided.max(horizon)
     } else {
-        known.decided.max(before(now, offset))
+        horizon
     };
     Decision {
         rows: deciding.rows.into_vec(),

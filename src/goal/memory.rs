@@ -2,7 +2,7 @@ use std::collections::BTreeMap;
 use std::convert::Infallible;
 use std::ops::Bound;
 
-use super::{Decision, Known, Ledger, Live, Open, Row, SlotState};
+use super::{Decision, Known, Ledger, Live, Open, Row, SlotState, cut_off};
 use crate::model::Goal;
 use crate::name::{PlanId, RunId};
 use crate::time::Moment;
@@ -92,6 +92,9 @@ impl Ledger for MemoryLedger {
             rows: BTreeMap::new(),
         };
         let account = self.goals.entry(goal.id.clone()).or_insert_with(fresh);
+        if decision.decided < account.known.decided {
+            account.take_back(decision.decided);
+        }
         account.known.timing = Some(goal.timing.clone());
         account.known.decided = decision.decided;
         for row in &decision.rows {
@@ -112,20 +115,27 @@ impl Account {
         }
     }
 
-    /// What is decided about a slot stays so, unless it did not begin and a clock that ran ahead
-    /// decided that.
+    /// What a clock that ran ahead left out is taken back, as far as it is still to come.
+    fn take_back(&mut self, decided: Moment) {
+        let is_out = |row: &Row| matches!(row.state, SlotState::Skipped | SlotState::Missed);
+        self.rows
+            .retain(|slot, (row, _)| *slot <= decided || !is_out(row));
+        let Some(timing) = &self.known.timing else {
+            return;
+        };
+        for (row, _) in self.rows.values_mut() {
+            if row.count > 1 && row.last > decided {
+                (row.last, row.count) = cut_off(timing, row.slot, decided);
+            }
+        }
+    }
+
+    /// What is decided about a slot stays so.
     fn put(&mut self, row: &Row, now: Moment) {
         let before = self.rows.get(&row.slot);
-        let is_early = |at: Moment, row: &Row| at > now && row.state != SlotState::Started;
-        let before = match before {
-            Some((before, at)) if before.state.is_final() => {
-                if !is_early(*at, before) {
-                    return;
-                }
-                None
-            }
-            before => before,
-        };
+        if before.is_some_and(|(before, _)| before.state.is_final()) {
+            return;
+        }
         let mut row = row.clone();
         let at = before.map_or(now, |(_, at)| *at);
         if let Some((before, _)) = before {

@@ -36,7 +36,7 @@ pub use decide::{Decision, decide, paused_until, rescheduled};
 pub use known::{Known, Live, Open};
 pub use memory::MemoryLedger;
 pub use opinion::{Counts, Grant, Opinion, Sample, counted, most_samples};
-pub use row::{Cause, Row, SlotState};
+pub use row::{Cause, Row, SlotState, cut_off};
 pub use sim::{Scenario, Simulated, simulate};
 pub use turn::{Ledger, Turn, turn};
 pub use withdrawal::{Withdrawal, withdrawn};

@@ -1,5 +1,6 @@
 use serde::{Deserialize, Serialize};
 
+use crate::schedule::Timing;
 use crate::time::Moment;
 
 /// How many rows of one decision are kept apart. Beyond that, slots in a row to which the same
@@ -104,6 +105,13 @@ impl Row {
             why: why.into(),
         }
     }
+}
+
+/// What is left of a row about several slots of a timing where only those up to an instant stay
+/// decided: the last of them, and how many they are. At least the first stays.
+pub fn cut_off(timing: &Timing, first: Moment, decided: Moment) -> (Moment, u64) {
+    let slots = timing.slots(first, decided);
+    slots.fold((first, 1), |(_, count), slot| (slot.at, count + 1))
 }
 
 /// The rows of one decision.

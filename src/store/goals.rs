@@ -5,7 +5,7 @@ use rusqlite::{Connection, OptionalExtension, Params, Row};
 use super::column::{At, Json, Word};
 use super::writer::Writing;
 use super::{Reader, Store, StoreError, Ticket};
-use crate::goal::{Cause, Decision, Known, Live, Open, SlotState};
+use crate::goal::{Cause, Decision, Known, Live, Open, SlotState, cut_off};
 use crate::name::{PlanId, RunId};
 use crate::schedule::Timing;
 use crate::time::Moment;
@@ -104,19 +104,6 @@ impl Store {
             Ok(writing.connection.execute(sql, [goal.as_str()])? > 0)
         })
     }
-
-    /// Makes slots of the past due, each that is not in the ledger as begun or due; answers how
-    /// many. They must lie before what is accounted for.
-    pub fn backfill(&self, goal: &PlanId, slots: Vec<Moment>, now: Moment) -> Ticket<usize> {
-        let goal = goal.clone();
-        self.sql(move |writing| {
-            let mut due = 0;
-            for slot in &slots {
-                due += again(writing.connection, &goal, *slot, now)?;
-            }
-            Ok(due)
-        })
-    }
 }
 
 impl Reader {
@@ -151,6 +138,15 @@ impl Reader {
         let from = from.map_or(i64::MIN, Moment::millis);
         let to = to.map_or(i64::MAX, Moment::millis);
         self.rows(sql, (goal.as_str(), from, to), slot_row)
+    }
+
+    /// The latest slots of a goal that the ledger knows, in order.
+    pub fn latest_slots(&self, goal: &PlanId, limit: usize) -> Result<Vec<SlotRow>, StoreError> {
+        let sql = "SELECT * FROM slots WHERE goal = ?1 ORDER BY slot DESC LIMIT ?2";
+        let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+        let mut rows = self.rows(sql, (goal.as_str(), limit), slot_row)?;
+        rows.reverse();
+        Ok(rows)
     }
 
     /// How many slots of a goal are in each state.
@@ -212,6 +208,9 @@ fn write(
     if found.map(|at| at.0) != after {
         return Ok(false);
     }
+    if after.is_some_and(|after| decision.decided < after) {
+        take_back(connection, &goal.id, decision.decided)?;
+    }
     connection
         .prepare_cached(
             "INSERT INTO goals (id, path, timing, decided) VALUES (?1, ?2, ?3, ?4)
@@ -224,19 +223,13 @@ fn write(
             Json(&goal.timing),
             At(decision.decided),
         ))?;
-    // Of a slot about which all is decided nothing is decided again, unless it did not begin and a
-    // clock that ran ahead decided that.
+    // Of a slot about which all is decided nothing is decided again.
     let mut put = connection.prepare_cached(
         "INSERT INTO slots (goal, slot, last, count, state, cause, why, at)
          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
          ON CONFLICT DO UPDATE SET state = excluded.state,
-             why = CASE WHEN excluded.why = '' AND state IN ('due', 'queued') THEN why
-                        ELSE excluded.why END,
-             cause = CASE WHEN state IN ('due', 'queued') THEN cause ELSE excluded.cause END,
-             at = CASE WHEN state IN ('due', 'queued') THEN at ELSE excluded.at END,
-             last = excluded.last, count = excluded.count
-         WHERE state IN ('due', 'queued')
-             OR (state IN ('skipped', 'missed') AND at > excluded.at)",
+             why = CASE excluded.why WHEN '' THEN why ELSE excluded.why END
+         WHERE state IN ('due', 'queued')",
     )?;
     for row in &decision.rows {
         put.execute((
@@ -253,6 +246,24 @@ fn write(
     Ok(true)
 }
 
+/// Takes back what a clock that ran ahead left out, as far as it is still to come.
+fn take_back(connection: &Connection, goal: &PlanId, decided: Moment) -> rusqlite::Result<()> {
+    let sql = "DELETE FROM slots WHERE goal = ?1 AND slot > ?2 AND state IN ('skipped', 'missed')";
+    connection.execute(sql, (goal.as_str(), At(decided)))?;
+    let Some(timing) = known(connection, goal)?.and_then(|known| known.timing) else {
+        return Ok(());
+    };
+    let sql = "SELECT slot FROM slots WHERE goal = ?1 AND slot <= ?2 AND last > ?2 AND count > 1";
+    let values = (goal.as_str(), At(decided));
+    for first in all(connection, sql, values, |row| row.get::<_, At>(0))? {
+        let (last, count) = cut_off(&timing, first.0, decided);
+        let count = i64::try_from(count).unwrap_or(i64::MAX);
+        let sql = "UPDATE slots SET last = ?3, count = ?4 WHERE goal = ?1 AND slot = ?2";
+        connection.execute(sql, (goal.as_str(), first, At(last), count))?;
+    }
+    Ok(())
+}
+
 pub(super) fn pause(
     connection: &Connection,
     goal: &PlanId,
@@ -261,24 +272,6 @@ pub(super) fn pause(
 ) -> rusqlite::Result<bool> {
     let sql = "UPDATE goals SET paused = ?2, why = ?3 WHERE id = ?1 AND paused IS NULL";
     Ok(connection.execute(sql, (goal.as_str(), At(now), why))? > 0)
-}
-
-/// Makes a slot due again that did not begin.
-fn again(
-    connection: &Connection,
-    goal: &PlanId,
-    slot: Moment,
-    now: Moment,
-) -> rusqlite::Result<usize> {
-    // One row may speak for many slots: then this one gets a row of its own beside it.
-    connection
-        .prepare_cached(
-            "INSERT INTO slots (goal, slot, last, count, state, cause, why, at)
-             VALUES (?1, ?2, ?2, 1, 'queued', 'backfill', '', ?3)
-             ON CONFLICT DO UPDATE SET state = 'queued', cause = 'backfill', why = '', at = ?3
-             WHERE state IN ('skipped', 'missed') AND count = 1",
-        )?
-        .execute((goal.as_str(), At(slot), At(now)))
 }
 
 fn known(connection: &Connection, goal: &PlanId) -> rusqlite::Result<Option<Known>> {
@@ -327,7 +320,7 @@ fn known(connection: &Connection, goal: &PlanId) -> rusqlite::Result<Option<Know
     Ok(Some(known))
 }
 
-fn slot_row(row: &Row<'_>) -> rusqlite::Result<SlotRow> {
+pub(super) fn slot_row(row: &Row<'_>) -> rusqlite::Result<SlotRow> {
     let count: i64 = row.get("count")?;
     let run: Option<String> = row.get("run")?;
     Ok(SlotRow {

@@ -11,6 +11,7 @@
 
 mod answers;
 mod append;
+mod backfill;
 mod backup;
 mod batch;
 mod blobs;

@@ -89,6 +89,7 @@ fn listener() -> (u16, Arc<Mutex<Vec<String>>>) {
     let port = listener.local_addr().unwrap().port();
     let got = Arc::new(Mutex::new(Vec::new()));
     let takes = Arc::clone(&got);
+    #[expect(clippy::disallowed_methods, reason = "somebody has to listen")]
     std::thread::spawn(move || {
         for stream in listener.incoming() {
             let mut stream = stream.unwrap();
@@ -200,8 +201,8 @@ fn what_goes_on_when_a_daemon_ends_is_left_to_end_and_is_there_for_the_next() {
         (SELECT slot FROM cycles GROUP BY slot HAVING count(*) > 1)",
     );
     assert_eq!(runs, Vec::<String>::new(), "no slot has two cycles");
-    let looks = sandbox.read("looks").lines().count();
-    assert_eq!(looks as i64, count(&sandbox, "SELECT count(*) FROM cycles"));
+    let looks = i64::try_from(sandbox.read("looks").lines().count()).unwrap();
+    assert_eq!(looks, count(&sandbox, "SELECT count(*) FROM cycles"));
 }
 
 #[test]

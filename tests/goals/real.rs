@@ -5,6 +5,7 @@ use std::process::Child;
 use std::thread::sleep;
 use std::time::Duration;
 
+use super::idle::{memory, wakes};
 use super::{processes, settled, signal, without_holes, workspace};
 use crate::support::until;
 
@@ -62,4 +63,20 @@ fn a_daemon_killed_around_its_slots_loses_and_doubles_none() {
         .query_row(sql, [], |row| row.get(0))
         .unwrap();
     assert_eq!(beside, 0, "no two cycles went on side by side");
+}
+
+#[test]
+fn an_idle_daemon_sleeps_and_is_small() {
+    let sandbox = workspace("schedule: \"0 0 29 2 *\"");
+    let mut daemon = sandbox.start(&["daemon", "-q"]);
+    let begun = || sandbox.wf(&["goal", "history", "kept"]).code == Some(0);
+    until("it has looked", begun);
+    sleep(Duration::from_secs(2));
+    let before = wakes(daemon.id());
+    sleep(Duration::from_secs(4));
+    let (woken, (_, own)) = (wakes(daemon.id()) - before, memory(daemon.id()));
+    daemon.kill().unwrap();
+    daemon.wait().unwrap();
+    assert!(woken < 2, "it woke {woken} times");
+    assert!(own < 8 << 10, "it takes {own} KiB");
 }

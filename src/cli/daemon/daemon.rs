@@ -10,11 +10,12 @@ use super::look::{look, pause};
 use super::reload::Goals;
 use super::waits::{Event, Waits};
 use super::warp::Warp;
-use crate::cli::{Exit, Failure, Ui};
+use crate::cli::{Exit, Failure, Ui, load};
 use crate::name::RunId;
 use crate::report::{BAD, paint};
 use crate::service::health::{Endpoint, Health};
 use crate::service::systemd::Tell;
+use crate::spec::Disk;
 use crate::time::Moment;
 
 /// How a daemon is to work.
@@ -43,6 +44,9 @@ pub fn run(ui: &Ui, service: Service) -> Result<Exit, Failure> {
     }
     let lead = lead(ui, service.standby)?;
     let goals = Goals::read(ui, service.branch.clone())?;
+    if !service.once {
+        keeps(ui)?;
+    }
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
@@ -67,6 +71,19 @@ pub fn run(ui: &Ui, service: Service) -> Result<Exit, Failure> {
     // What waits for cycles that go on waits no more: dropping the runtime would.
     runtime.shutdown_background();
     ended
+}
+
+/// Says so where runs are kept for ever: a daemon makes many.
+fn keeps(ui: &Ui) -> Result<(), Failure> {
+    let workspace = ui.workspace();
+    let files = Disk::new(&workspace.root);
+    let (config, _) = load::configuration(ui, &files, &workspace)?;
+    if config.retention.max_age.is_none() && config.retention.max_runs.is_none() {
+        ui.note(
+            "runs are kept for ever: `retention: {max_age: 30d}` in wf.yaml lets old ones go\n",
+        );
+    }
+    Ok(())
 }
 
 pub(super) fn system(error: &std::io::Error) -> Failure {

@@ -1,4 +1,4 @@
-use crate::cli::goals::{Hold, LEADER};
+use crate::cli::goals::{Hold, LEADER, sweep};
 use crate::cli::{Exit, Failure, Ui};
 use crate::store::{Durability, Reader, Store};
 
@@ -30,6 +30,7 @@ pub fn lead(ui: &Ui, waits: bool) -> Result<Lead, Failure> {
     let store = Store::open_with_lease(&state, Durability::Full, ui.env.clock(), ui.env.lease()?)?;
     let token = store.lead(std::process::id(), ui.env.now()).wait()?;
     let reader = store.reader()?;
+    sweep(&state, &reader)?;
     Ok(Lead {
         store,
         reader,

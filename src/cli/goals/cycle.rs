@@ -61,10 +61,10 @@ pub fn begin(
         cause: begin.cause,
         token: begin.token,
     };
-    let told = Told::listen()?;
+    let mut told = Told::listen()?;
     let begun = start(ui, ready, (run.clone(), given, entered, claim), telling);
     match begun {
-        Ok(()) => conclude(ui, &run, (telling, &told), hold),
+        Ok(()) => conclude(ui, &run, (telling, &mut told), hold),
         Err(failure) => {
             // What was not recorded was not begun, and leaves nothing.
             let reader = Reader::open(state);
@@ -92,7 +92,7 @@ pub fn adopt(ui: &Ui, run: &RunId, telling: &Telling) -> Result<Ended, Failure> 
             verdict: Verdict { health, why },
         });
     }
-    let told = Told::listen()?;
+    let mut told = Told::listen()?;
     let runs = [Some(run), cycle.repair.as_ref()];
     for run in runs.into_iter().flatten() {
         match resume(ui, run, telling) {
@@ -110,7 +110,7 @@ pub fn adopt(ui: &Ui, run: &RunId, telling: &Telling) -> Result<Ended, Failure> 
             Err(failure) => return Err(failure),
         }
     }
-    conclude(ui, run, (telling, &told), hold)
+    conclude(ui, run, (telling, &mut told), hold)
 }
 
 /// Whether trying again leads to the same, until people change something.
@@ -228,7 +228,7 @@ fn ended(finished: Result<Finished, EngineError>) -> Result<(), Failure> {
 fn conclude(
     ui: &Ui,
     run: &RunId,
-    (telling, told): (&Telling, &Told),
+    (telling, told): (&Telling, &mut Told),
     hold: Hold,
 ) -> Result<Ended, Failure> {
     let reader = Reader::open(&ui.workspace().state)?;

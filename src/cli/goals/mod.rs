@@ -21,7 +21,7 @@ mod told;
 pub use autonomy::{Leash, granted};
 pub use cycle::{Begin, Ended, adopt, begin};
 pub use find::{FOLDERS, Found, Where, all, named};
-pub use hold::{Hold, LEADER};
+pub use hold::{Hold, LEADER, sweep};
 pub use ledger::{StoreLedger, ledger_of};
 pub use left::answered;
 pub use news::notices;

@@ -41,11 +41,11 @@ const SCHEDULES: [(&str, &str); 6] = [
 ];
 
 fn act() -> impl Strategy<Value = Act> {
-    let time = || prop_oneof![1..100u32, 1..10_000u32, 1..400_000u32];
+    let time = || prop_oneof![1..100u32, 1..10_000u32, 1..60_000u32];
     prop_oneof![
         4 => (1..2_000u32).prop_map(Act::Live),
         3 => time().prop_map(Act::Down),
-        2 => prop_oneof![-5_000..5_000i64, -100_000_000..100_000_000i64].prop_map(Act::Set),
+        2 => prop_oneof![-5_000..5_000i64, -20_000_000..20_000_000i64].prop_map(Act::Set),
         1 => Just(Act::Die),
         1 => Just(Act::Pause),
         1 => Just(Act::Resume),
@@ -98,9 +98,10 @@ fn decided(world: &World) -> Moment {
 }
 
 /// Begun or decided in a pause, at the instants of this clock.
-fn play(world: &mut World, first: usize, acts: &[Act]) -> (Wanted, Moment, usize) {
+fn play(world: &mut World, first: usize, acts: &[Act]) -> (Wanted, usize) {
     let mut now = Moment::from_millis(1_792_918_800_123);
     let (mut paused, mut in_pauses) = (false, 0);
+    let (mut latest, seen) = (now, now);
     edit(world, first);
     world.look(now);
     let mut wanted = Wanted {
@@ -136,19 +137,24 @@ fn play(world: &mut World, first: usize, acts: &[Act]) -> (Wanted, Moment, usize
                 wanted.timing = world.goal.timing.clone();
             }
         }
+        latest = latest.max(now);
         in_pauses += if paused {
             world.begun.len() - before
         } else {
             0
         };
     }
-    // Somebody looks at the end, for long enough that nothing waits any more.
+    // Somebody looks at the end, when the clock was never later and nothing waits any more.
     world.takes = Duration::ZERO;
     world.resume(now);
-    now = now.after(seconds(1_000_000));
+    now = now.max(latest).after(seconds(1_000));
     world.look(now);
+    if wanted.from == seen {
+        // A clock that was set back to before the goal was first seen comes to more slots.
+        wanted.from = world.lowest.min(seen);
+    }
     wanted.until(world);
-    (wanted, now, in_pauses)
+    (wanted, in_pauses)
 }
 
 fn edit(world: &mut World, to: usize) {
@@ -183,15 +189,23 @@ fn accounted(world: &World, wanted: &[Slot]) -> Result<(), TestCaseError> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(60))]
+    #![proptest_config(ProptestConfig::with_cases(200))]
     #[test]
     fn every_slot_is_accounted_for_exactly_once(
         goal in any_goal(),
         first in 0..SCHEDULES.len(),
-        acts in prop::collection::vec(act(), 1..25),
+        acts in prop::collection::vec(act(), 1..20),
+        is_set in any::<bool>(),
     ) {
+        // Of two schedules under a clock that goes back nobody can say which counts.
+        let ours = |act: &Act| match act {
+            Act::Set(_) => is_set,
+            Act::Edit(_) => !is_set,
+            _ => true,
+        };
+        let acts: Vec<Act> = acts.into_iter().filter(ours).collect();
         let mut world = World::new(goal);
-        let (wanted, _, in_pauses) = play(&mut world, first, &acts);
+        let (wanted, in_pauses) = play(&mut world, first, &acts);
         accounted(&world, &wanted.slots)?;
         prop_assert_eq!(in_pauses, 0, "nothing begins in a pause");
         let begun: BTreeSet<Moment> = world.begun.iter().map(|begun| begun.slot).collect();

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::goal::{Cause, Ledger, MemoryLedger, paused_until, turn};
+use crate::goal::{Cause, Ledger, MemoryLedger, Turn, paused_until, turn};
 use crate::model::{Goal, GoalApproval, Missed, MissedRun, OnUnmet, Overlap};
 use crate::name::{PlanId, RunId};
 use crate::schedule::{Cron, Dst, Timing, When, Zone};
@@ -69,6 +69,8 @@ pub struct World {
     pub takes: Duration,
     pub begun: Vec<Begun>,
     pub cancelled: usize,
+    /// The earliest instant after which anything was still to be decided.
+    pub lowest: Moment,
     running: Vec<(RunId, Moment)>,
     runs: u128,
 }
@@ -81,6 +83,7 @@ impl World {
             takes: Duration::ZERO,
             begun: Vec::new(),
             cancelled: 0,
+            lowest: Moment::from_millis(i64::MAX),
             running: Vec::new(),
             runs: 0,
         }
@@ -91,7 +94,7 @@ impl World {
     pub fn look(&mut self, now: Moment) -> Option<Moment> {
         self.end(now);
         loop {
-            let turn = turn(&self.goal, &mut self.ledger, now).unwrap();
+            let turn = self.turn(now);
             let mut again = !turn.cancel.is_empty();
             for run in &turn.cancel {
                 self.cancelled += 1;
@@ -111,7 +114,14 @@ impl World {
     /// Looks once, and dies before anything begins.
     pub fn look_and_die(&mut self, now: Moment) {
         self.end(now);
-        turn(&self.goal, &mut self.ledger, now).unwrap();
+        self.turn(now);
+    }
+
+    fn turn(&mut self, now: Moment) -> Turn {
+        let turn = turn(&self.goal, &mut self.ledger, now).unwrap();
+        let known = self.ledger.known(&self.goal.id).unwrap().unwrap();
+        self.lowest = self.lowest.min(known.decided);
+        turn
     }
 
     /// Begins the cycle of a slot; answers whether it has ended, too.
@@ -165,7 +175,7 @@ impl World {
 
     /// Somebody pauses the goal, as the command does.
     pub fn pause(&mut self, now: Moment) {
-        turn(&self.goal, &mut self.ledger, now).unwrap();
+        self.turn(now);
         self.ledger.pause(&self.goal.id, "somebody did", now);
     }
 

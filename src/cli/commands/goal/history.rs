@@ -1,12 +1,10 @@
-use std::collections::BTreeMap;
-
 use clap::Args;
 use serde_json::{Value, json};
 
 use crate::cli::goals::{Where, named};
 use crate::cli::{Exit, Failure, Ui, load};
 use crate::goal::{Part, SlotState};
-use crate::name::RunId;
+use crate::name::PlanId;
 use crate::report::{Align, BAD, DIM, GOOD, Table};
 use crate::store::{CycleRow, Reader, SlotRow};
 use crate::time::Moment;
@@ -40,33 +38,9 @@ type Cell = (String, anstyle::Style);
 
 /// Shows the history of a goal.
 pub fn run(ui: &Ui, args: &HistoryArgs) -> Result<Exit, Failure> {
-    let workspace = ui.workspace();
-    let path = named(ui, &workspace, &Where::Disk, &args.goal)?;
-    let files = Where::Disk.files(&workspace);
-    let (_, goal) = load::goal(ui, &*files, (workspace.clone(), &path), Part::Look)?;
-    let reader = Reader::open(&workspace.state)?;
-    let cycles = reader.cycles(&goal.id, usize::MAX)?;
-    let mut by_run: BTreeMap<RunId, CycleRow> = cycles
-        .into_iter()
-        .map(|cycle| (cycle.run.clone(), cycle))
-        .collect();
-    let mut entries: Vec<Entry> = Vec::new();
-    for slot in reader.slots(&goal.id, (None, None))? {
-        let cycle = slot.run.as_ref().and_then(|run| by_run.remove(run));
-        entries.push(Entry {
-            at: slot.slot,
-            slot: Some(slot),
-            cycle,
-        });
-    }
-    entries.extend(by_run.into_values().map(|cycle| Entry {
-        at: cycle.slot.unwrap_or(cycle.began),
-        slot: None,
-        cycle: Some(cycle),
-    }));
-    entries.sort_by_key(|entry| entry.at);
-    let first = entries.len().saturating_sub(args.limit);
-    let latest = entries.split_off(first);
+    let reader = Reader::open(&ui.workspace().state)?;
+    let id = id(ui, &reader, &args.goal)?;
+    let latest = latest(&reader, &id, args.limit)?;
     if args.json {
         let lines: String = latest
             .iter()
@@ -84,6 +58,44 @@ pub fn run(ui: &Ui, args: &HistoryArgs) -> Result<Exit, Failure> {
         ui.print(&table.render())?;
     }
     Ok(Exit::Ok)
+}
+
+/// The id of a goal that the ledger knows, or that is a file.
+fn id(ui: &Ui, reader: &Reader, name: &str) -> Result<PlanId, Failure> {
+    let known = reader.goals()?.into_iter();
+    if let Some(row) = known.into_iter().find(|row| row.id.as_str() == name) {
+        return Ok(row.id);
+    }
+    let workspace = ui.workspace();
+    let path = named(ui, &workspace, &Where::Disk, name)?;
+    let files = Where::Disk.files(&workspace);
+    let (_, goal) = load::goal(ui, &*files, (workspace.clone(), &path), Part::Look)?;
+    Ok(goal.id.clone())
+}
+
+/// The latest entries, oldest first.
+fn latest(reader: &Reader, goal: &PlanId, limit: usize) -> Result<Vec<Entry>, Failure> {
+    let mut entries: Vec<Entry> = Vec::new();
+    for slot in reader.latest_slots(goal, limit)? {
+        let cycle = match &slot.run {
+            Some(run) => reader.cycle(run)?,
+            None => None,
+        };
+        entries.push(Entry {
+            at: slot.slot,
+            slot: Some(slot),
+            cycle,
+        });
+    }
+    let asked = reader.cycles(goal, limit)?.into_iter();
+    let asked = asked.filter(|cycle| cycle.slot.is_none());
+    entries.extend(asked.map(|cycle| Entry {
+        at: cycle.began,
+        slot: None,
+        cycle: Some(cycle),
+    }));
+    entries.sort_by_key(|entry| entry.at);
+    Ok(entries.split_off(entries.len().saturating_sub(limit)))
 }
 
 impl Entry {

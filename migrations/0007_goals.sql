@@ -40,6 +40,7 @@ CREATE TABLE cycles (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX cycles_of_goal ON cycles (goal, began);
 CREATE INDEX cycles_live ON cycles (goal) WHERE ended IS NULL;
+CREATE INDEX cycles_waiting ON cycles (goal) WHERE health = 'waiting';
 
 -- What people are to be told, each once: `sent` is when they were, or when it was given up.
 CREATE TABLE notices (

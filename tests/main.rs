@@ -17,6 +17,7 @@ mod clock;
 mod conformance;
 mod converge;
 mod crash;
+mod daemon;
 mod decisions;
 mod docs;
 mod escapes;

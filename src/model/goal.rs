@@ -1,5 +1,7 @@
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
+
 use crate::name::{EnvName, PlanId};
 use crate::schedule::Timing;
 
@@ -8,7 +10,7 @@ use crate::schedule::Timing;
 ///
 /// **Invariant:** `on_failure` is [`OnUnmet::SpawnPlan`] exactly when the plan of the goal has
 /// steps.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Goal {
     /// The id of the goal, and of its plan; unique in the workspace.
     pub id: PlanId,
@@ -36,7 +38,7 @@ pub struct Goal {
 }
 
 /// What is done about slots that nobody began in time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Missed {
     /// Which of them begin after all.
     pub run: MissedRun,
@@ -47,7 +49,7 @@ pub struct Missed {
 }
 
 /// Which missed slots begin after all.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum MissedRun {
     /// None of them.
     None,
@@ -59,7 +61,7 @@ pub enum MissedRun {
 }
 
 /// What is done about a slot that comes while a cycle of the same goal is still going on.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Overlap {
     /// It is skipped.
     #[default]
@@ -75,7 +77,7 @@ pub enum Overlap {
 }
 
 /// What follows where a look finds that the state is not as desired.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum OnUnmet {
     /// It is told.
     #[default]
@@ -85,7 +87,7 @@ pub enum OnUnmet {
 }
 
 /// Whose word a repair needs.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum GoalApproval {
     /// A standing approval: signed once, spent by each repair.
     #[default]
@@ -95,7 +97,7 @@ pub enum GoalApproval {
 }
 
 /// Who is told when a goal goes from one condition to another.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Notify {
     /// What is told; each at most once.
     pub on: Vec<GoalNews>,
@@ -104,7 +106,7 @@ pub struct Notify {
 }
 
 /// How somebody is told.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum NotifyBy {
     /// By a program with its arguments, without a shell. It reads the news from standard input.
     Exec(Vec<String>),
@@ -118,7 +120,7 @@ pub enum NotifyBy {
 }
 
 /// Where the address of a webhook stands.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum WebhookUrl {
     /// In the file.
     Text(String),
@@ -127,7 +129,7 @@ pub enum WebhookUrl {
 }
 
 /// What there is to tell about a goal. It is told when it begins, not as long as it lasts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum GoalNews {
     /// The state is not as desired, and no repair has made it so.
     Failed,
@@ -144,7 +146,7 @@ pub enum GoalNews {
 }
 
 /// The parameters that the plan of a goal has besides its own. All are text.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Given {
     /// What the checks said that failed in the look before a repair: a JSON list, `[]` in a look.
     /// Untrusted: it carries what checks printed.

@@ -195,6 +195,17 @@ impl Reader {
         self.rows(sql, [], cycle)
     }
 
+    /// The cycles that ended because a run of theirs waited for people, oldest first: that run has
+    /// not ended, or ended since. Those that wait for an approval are none of them.
+    pub fn waiting_cycles(&self) -> Result<Vec<CycleRow>, StoreError> {
+        let sql = "SELECT cycles.* FROM cycles
+                   JOIN runs ON runs.id = coalesce(cycles.repair, cycles.run)
+                   WHERE cycles.health = 'waiting' AND (cycles.repair IS NOT NULL
+                       OR runs.outcome IS NULL OR runs.ended > cycles.ended)
+                   ORDER BY cycles.began, cycles.run";
+        self.rows(sql, [], cycle)
+    }
+
     /// What people are still to be told, oldest first.
     pub fn notices(&self) -> Result<Vec<NoticeRow>, StoreError> {
         let sql = "SELECT id, goal, body, at, tries FROM notices WHERE sent IS NULL ORDER BY id";
@@ -212,7 +223,8 @@ impl Reader {
 }
 
 /// Records what a run is begun for. Refused with [`StoreError::NotDue`] where its slot is not due,
-/// or its cycle has a repair already.
+/// or with [`StoreError::NotOpen`] where its cycle has a repair already, has ended, or another repair
+/// of the goal goes on.
 pub(super) fn claim(
     writing: &Writing<'_>,
     run: &RunId,
@@ -249,8 +261,14 @@ pub(super) fn claim(
                 .map_err(failed)
         }
         Claim::Repair { cycle } => {
+            // A look that waited for people may be answered after its cycle ended. Two repairs of
+            // one goal at once would undo each other.
             let sql = "UPDATE cycles SET repair = ?2
-                       WHERE run = ?1 AND repair IS NULL AND ended IS NULL";
+                       WHERE run = ?1 AND repair IS NULL AND (ended IS NULL OR health = 'waiting')
+                       AND NOT EXISTS (SELECT 1 FROM cycles AS other
+                           JOIN runs ON runs.id = other.repair
+                           WHERE other.goal = cycles.goal AND other.run <> cycles.run
+                               AND runs.outcome IS NULL)";
             let changed = writing
                 .connection
                 .execute(sql, (cycle.as_str(), run.as_str()));

@@ -26,6 +26,7 @@ pub use agree::asked;
 pub use ask::{AnswerArgs, answer};
 pub use entry::{ApprovalArgs, Entered, enter};
 use pins::{pins, token_path};
+pub use questions::posed;
 pub use resumed::go_on;
 pub use rules::Rules;
 pub use standing::enter_goal;

@@ -2,6 +2,7 @@ use clap::Args;
 
 use crate::cli::approve::go_on;
 use crate::cli::execute::{Telling, finish, session};
+use crate::cli::goals::poke;
 use crate::cli::lineage::past;
 use crate::cli::{Exit, Failure, RunArg, Ui, load};
 use crate::engine;
@@ -51,7 +52,10 @@ pub fn run(ui: &Ui, args: &ResumeArgs) -> Result<Exit, Failure> {
     drop(reader);
     let session = session(ui, &ready, &args.telling)?;
     let finished = engine::resume(&session, &run, ready.plan.clone(), past);
-    finish(ui, &ready, &session, finished, &args.telling)
+    let exit = finish(ui, &ready, &session, finished, &args.telling);
+    // If it is one of a goal, a daemon brings its cycle to its end.
+    poke(&ready.workspace.state);
+    exit
 }
 
 /// Brings a run that nobody works on to its end.
@@ -62,5 +66,6 @@ pub fn cancel_dead(ui: &Ui, run: &RunId) -> Result<Exit, Failure> {
     let telling = Telling::default();
     let session = session(ui, &ready, &telling)?;
     engine::cancel(&session, run, ready.plan.clone())?;
+    poke(&ready.workspace.state);
     Ok(Exit::Ok)
 }

@@ -1,10 +1,14 @@
+use std::sync::Arc;
+
 use super::children::{Errand, Gone, Way};
 use super::daemon::Daemon;
 use super::look::{Start, pause};
 use crate::cli::Failure;
+use crate::cli::goals::answered;
+use crate::goal::{Cause, Open, SlotState};
+use crate::model::{Goal, Overlap};
 use crate::name::{PlanId, RunId};
 use crate::report::{BAD, paint};
-use crate::store::{RunState, StoreError};
 use crate::time::Moment;
 
 impl Daemon<'_> {
@@ -86,6 +90,8 @@ impl Daemon<'_> {
             Errand::Cancel(_) | Errand::Tell => false,
         });
         if let Some(cycle) = left {
+            // Whoever goes on with it is asked anew.
+            self.replaced.remove(&cycle.run);
             let (count, _) = self.orphans.get(&cycle.run).copied().unwrap_or_default();
             let until = self.ui.env.now().after(pause(count + 1));
             self.orphans.insert(cycle.run, (count + 1, until));
@@ -132,34 +138,55 @@ impl Daemon<'_> {
         Ok(())
     }
 
-    /// Goes on with cycles that others left, and with repairs whose questions were answered.
+    /// Goes on with cycles that others left.
     pub(super) fn adopt(&mut self) -> Result<(), Failure> {
-        let mut runs: Vec<RunId> = Vec::new();
         for cycle in self.lead.reader.live_cycles()? {
-            runs.push(cycle.run);
-        }
-        for goal in self.goals.goals() {
-            let last = self.lead.reader.cycles(&goal.id, 1)?.into_iter().next();
-            let Some(repair) = last.as_ref().and_then(|cycle| cycle.repair.as_ref()) else {
-                continue;
-            };
-            let row = match self.lead.reader.run(repair) {
-                Ok(row) => row,
-                // It was forgotten.
-                Err(StoreError::UnknownRun(_)) => continue,
-                Err(error) => return Err(error.into()),
-            };
-            if row.state == RunState::Running && row.asks == 0 {
-                runs.extend(last.map(|cycle| cycle.run));
-            }
-        }
-        for run in runs {
-            let mine = |errand: &Errand| matches!(errand, Errand::Adopt(other) if *other == run);
-            if !self.children.any(mine) && !self.works_on(&run)? {
-                self.spawn(Errand::Adopt(run));
-            }
+            self.take_up(&cycle.run)?;
         }
         Ok(())
+    }
+
+    /// Goes on with a cycle, unless somebody here does.
+    fn take_up(&mut self, run: &RunId) -> Result<(), Failure> {
+        let errand = Errand::Adopt(run.clone());
+        if !self.children.has(&errand) && !self.works_on(run)? {
+            self.spawn(errand);
+        }
+        Ok(())
+    }
+
+    /// Goes on with cycles whose questions were answered, or can be answered no more; gives when
+    /// the next question is one of those.
+    pub(super) fn answered(&mut self, now: Moment) -> Option<Moment> {
+        // If that cannot be read, it is read at the next look.
+        let (answered, over) = answered(&self.lead.reader, now).unwrap_or_default();
+        for cycle in answered {
+            let before = self.tried.insert(cycle.run.clone(), cycle.heard);
+            if before != Some(cycle.heard)
+                && let Err(failure) = self.take_up(&cycle.run)
+            {
+                self.ui.say(&failure.render());
+            }
+        }
+        over
+    }
+
+    /// The cycles that go on though a slot waits that replaces them: a daemon that decided that
+    /// and died may have asked nobody to end.
+    pub(super) fn to_replace(&self, goals: &[Arc<Goal>]) -> Vec<(PlanId, RunId)> {
+        let mut found = Vec::new();
+        for goal in goals.iter().filter(|goal| goal.overlap == Overlap::Replace) {
+            let Ok(Some(known)) = self.lead.reader.known(&goal.id) else {
+                continue;
+            };
+            let waits =
+                |open: &Open| open.state == SlotState::Queued && open.cause == Cause::Schedule;
+            if known.open.iter().any(waits) {
+                let live = known.live.into_iter();
+                found.extend(live.map(|live| (goal.id.clone(), live.run)));
+            }
+        }
+        found
     }
 
     /// Whether a process of this daemon works on a cycle.

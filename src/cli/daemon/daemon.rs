@@ -1,4 +1,4 @@
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
 use std::time::Duration;
 
@@ -38,6 +38,10 @@ pub struct Service {
 /// Keeps the goals of a workspace true until it is told to end.
 pub fn run(ui: &Ui, service: Service) -> Result<Exit, Failure> {
     let notify = Tell::new(ui.env.var("NOTIFY_SOCKET")).map_err(|error| system(&error))?;
+    if service.standby {
+        // For whoever waits for it, one that waits is up: it may wait for days.
+        let _ = notify.ready("stands by");
+    }
     let lead = lead(ui, service.standby)?;
     let goals = Goals::read(ui, service.branch.clone())?;
     if !service.once {
@@ -58,10 +62,15 @@ pub fn run(ui: &Ui, service: Service) -> Result<Exit, Failure> {
         children: Children::default(),
         failed: BTreeMap::new(),
         orphans: BTreeMap::new(),
+        tried: BTreeMap::new(),
+        replaced: BTreeSet::new(),
         trouble: 0,
         health: watch::Sender::new(Health::default()),
     };
-    runtime.block_on(daemon.live())
+    let ended = runtime.block_on(daemon.live());
+    // What waits for cycles that go on waits no more: dropping the runtime would.
+    runtime.shutdown_background();
+    ended
 }
 
 /// Says so where runs are kept for ever: a daemon makes many.
@@ -95,6 +104,10 @@ pub(super) struct Daemon<'a> {
     /// The cycles whose processes died under this daemon: how often, and when they are gone on
     /// with.
     pub(super) orphans: BTreeMap<RunId, (u32, Moment)>,
+    /// The cycles that waited for people and were gone on with: how much was heard then.
+    pub(super) tried: BTreeMap<RunId, usize>,
+    /// The cycles that were asked to end since a later slot replaces them.
+    pub(super) replaced: BTreeSet<RunId>,
     /// How often the ledger could not be used, in a row.
     pub(super) trouble: u32,
     pub(super) health: watch::Sender<Health>,
@@ -103,6 +116,8 @@ pub(super) struct Daemon<'a> {
 impl Daemon<'_> {
     async fn live(mut self) -> Result<Exit, Failure> {
         let mut waits = self.waits()?;
+        // What changed since they were read and before they were watched is seen here.
+        self.goals.again(self.ui)?;
         self.adopt()?;
         let mut asked = tokio::task::JoinSet::new();
         let endpoint = match self.service.health {
@@ -130,7 +145,7 @@ impl Daemon<'_> {
         }
         loop {
             if self.service.once && self.children.len() == 0 {
-                return Ok(Exit::Ok);
+                return Ok(self.once());
             }
             match self.event(&mut waits, wake).await? {
                 Event::Alarm | Event::Gone => {}
@@ -151,17 +166,30 @@ impl Daemon<'_> {
         }
     }
 
+    /// The exit code of one look: whether all that was due could begin.
+    fn once(&self) -> Exit {
+        if self.failed.is_empty() && self.trouble == 0 {
+            Exit::Ok
+        } else {
+            Exit::RunFailed
+        }
+    }
+
     /// Looks at all goals and begins what is due; gives when to look again.
     fn look(&mut self) -> Result<Option<Moment>, Failure> {
         let now = self.ui.env.now();
         let goals = self.goals.goals();
         let looked = look(&self.lead, &goals, now)?;
         let mut wakes: Vec<Moment> = looked.next.values().copied().collect();
-        for (goal, run) in &looked.cancel {
-            if let Err(failure) = self.cancel(goal.as_str(), run) {
+        let replaced = self.to_replace(&goals);
+        for (goal, run) in looked.cancel.iter().chain(&replaced) {
+            if self.replaced.insert(run.clone())
+                && let Err(failure) = self.cancel(goal.as_str(), run)
+            {
                 self.ui.say(&failure.render());
             }
         }
+        wakes.extend(self.answered(now));
         wakes.extend(self.go_on(now));
         for start in &looked.start {
             wakes.extend(self.start(start, now));
@@ -186,10 +214,13 @@ impl Daemon<'_> {
         // Slots of schedules that are about to change are accounted for as what they were.
         let goals = self.goals.goals();
         look(&self.lead, &goals, self.ui.env.now())?;
+        // Watched first, then read: what changes in between is seen as one more change.
+        waits.watch = self.watch();
         if let Err(failure) = self.goals.again(self.ui) {
             self.ui.say(&failure.render());
         }
-        waits.watch = self.watch();
+        // What could not go on may now.
+        self.tried.clear();
         if let Err(failure) = self.adopt() {
             self.ui.say(&failure.render());
         }

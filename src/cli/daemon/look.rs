@@ -75,14 +75,17 @@ pub fn look(lead: &Lead, goals: &[Arc<Goal>], now: Moment) -> Result<Look, Failu
         }
         if turned.missed > 0 {
             look.missed += turned.missed;
-            missed(lead, goal, (turned.missed, now))?;
+            // They are accounted for; that nobody can be told of them keeps no other goal from it.
+            if let Err(error) = missed(lead, goal, (turned.missed, now)) {
+                look.trouble = Some(error);
+            }
         }
     }
     Ok(look)
 }
 
 /// People are told that slots were missed.
-fn missed(lead: &Lead, goal: &Goal, (count, now): (u64, Moment)) -> Result<(), Failure> {
+fn missed(lead: &Lead, goal: &Goal, (count, now): (u64, Moment)) -> Result<(), StoreError> {
     let why = match count {
         1 => "1 slot was missed".to_owned(),
         count => format!("{count} slots were missed"),

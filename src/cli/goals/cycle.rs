@@ -3,7 +3,8 @@ use std::sync::Arc;
 use super::ended::{looked, own_checks, repaired};
 use super::given::params;
 use super::hold::Hold;
-use super::news::follows;
+use super::news::{Follows, follows};
+use super::told::Told;
 use crate::cli::approve::{Entered, enter_goal, go_on};
 use crate::cli::execute::{Telling, prune, session, store};
 use crate::cli::lineage::past;
@@ -13,7 +14,7 @@ use crate::engine::{self, EngineError, Finished, Request};
 use crate::goal::{Cause, Health, Next, Part, Repaired, Verdict, concluded};
 use crate::model::{Goal, Object};
 use crate::name::{PlanId, RunId};
-use crate::store::{Claim, CycleEnd, CycleRow, Reader, RunState, StoreError};
+use crate::store::{Claim, CycleEnd, CycleRow, Durability, Reader, RunState, Store, StoreError};
 use crate::time::Moment;
 
 /// How many ended cycles are looked at to tell what is news.
@@ -60,9 +61,10 @@ pub fn begin(
         cause: begin.cause,
         token: begin.token,
     };
+    let mut told = Told::listen()?;
     let begun = start(ui, ready, (run.clone(), given, entered, claim), telling);
     match begun {
-        Ok(()) => conclude(ui, &run, telling, hold),
+        Ok(()) => conclude(ui, &run, (telling, &mut told), hold),
         Err(failure) => {
             // What was not recorded was not begun, and leaves nothing.
             let reader = Reader::open(state);
@@ -80,9 +82,9 @@ pub fn adopt(ui: &Ui, run: &RunId, telling: &Telling) -> Result<Ended, Failure> 
     let state = ui.workspace().state;
     let hold = Hold::wait(&state, &lock_name(run))?;
     let cycle = cycle(&Reader::open(&state)?, run)?;
-    // A repair that waited for people may have been answered since.
-    if let Some((_, health, why)) = cycle.ended
-        && !(health == Health::Waiting && cycle.repair.is_some())
+    // What waited for people may have been answered since.
+    if let Some((_, health, why)) = cycle.ended.clone()
+        && health != Health::Waiting
     {
         hold.remove();
         return Ok(Ended {
@@ -90,11 +92,66 @@ pub fn adopt(ui: &Ui, run: &RunId, telling: &Telling) -> Result<Ended, Failure> 
             verdict: Verdict { health, why },
         });
     }
-    resume(ui, run, telling)?;
-    if let Some(repair) = &cycle.repair {
-        resume(ui, repair, telling)?;
+    let mut told = Told::listen()?;
+    let runs = [Some(run), cycle.repair.as_ref()];
+    for run in runs.into_iter().flatten() {
+        match resume(ui, run, telling) {
+            Ok(()) => {}
+            Err(failure) if is_refused(&failure) => {
+                let short = run.short();
+                let why = reason(&failure);
+                return stuck(
+                    ui,
+                    &cycle,
+                    format!("run {short} may not go on: {why}"),
+                    hold,
+                );
+            }
+            Err(failure) => return Err(failure),
+        }
     }
-    conclude(ui, run, telling, hold)
+    conclude(ui, run, (telling, &mut told), hold)
+}
+
+/// Whether trying again leads to the same, until people change something.
+fn is_refused(failure: &Failure) -> bool {
+    matches!(failure.exit, Exit::Approval | Exit::Usage | Exit::Invalid)
+}
+
+/// Why something failed, in its own words; what was said before has none left.
+fn reason(failure: &Failure) -> &str {
+    match failure.message.as_str() {
+        "" => "its files, or those of the workspace, are wrong",
+        message => message,
+    }
+}
+
+/// A cycle that cannot go on as things are waits for people, and is in the way of no other.
+fn stuck(ui: &Ui, cycle: &CycleRow, why: String, hold: Hold) -> Result<Ended, Failure> {
+    let state = ui.workspace().state;
+    let reader = Reader::open(&state)?;
+    let health = Health::Waiting;
+    let verdict = Verdict { health, why };
+    let ready = load::snapshot_as(ui, &reader, &cycle.run, Some(Part::Repair));
+    let goal = ready
+        .ok()
+        .and_then(|ready| Some((Arc::clone(&ready.goal.as_ref()?.goal), ready)));
+    if let Some((goal, ready)) = goal {
+        return close(ui, &ready, (&goal, &cycle.run), verdict, hold);
+    }
+    // Nobody can be told without the text that says whom.
+    let store = Store::open(&state, Durability::Full, ui.env.clock())?;
+    let end = CycleEnd {
+        run: cycle.run.clone(),
+        verdict: verdict.clone(),
+        at: ui.env.now(),
+        pause: None,
+        notices: Vec::new(),
+    };
+    store.end_cycle(end).wait()?;
+    hold.remove();
+    let goal = cycle.goal.clone();
+    Ok(Ended { goal, verdict })
 }
 
 /// Where the lock of a cycle lies.
@@ -168,7 +225,12 @@ fn ended(finished: Result<Finished, EngineError>) -> Result<(), Failure> {
 }
 
 /// Brings a cycle to its end, from what is recorded of it.
-fn conclude(ui: &Ui, run: &RunId, telling: &Telling, hold: Hold) -> Result<Ended, Failure> {
+fn conclude(
+    ui: &Ui,
+    run: &RunId,
+    (telling, told): (&Telling, &mut Told),
+    hold: Hold,
+) -> Result<Ended, Failure> {
     let reader = Reader::open(&ui.workspace().state)?;
     let ready = load::snapshot_as(ui, &reader, run, Some(Part::Repair))?;
     let Some(goal) = ready.goal.as_ref().map(|of| Arc::clone(&of.goal)) else {
@@ -185,7 +247,12 @@ fn conclude(ui: &Ui, run: &RunId, telling: &Telling, hold: Hold) -> Result<Ended
         Some(found) => match concluded(goal.on_failure, &found, None) {
             Next::End(verdict) => verdict,
             Next::Repair => {
-                let repaired = repair(ui, &ready, (run, &reader), telling)?;
+                // Whoever ended the look before its last check means the repair, too.
+                let repaired = if told.was_told() {
+                    Repaired::Cancelled
+                } else {
+                    repair(ui, &ready, (run, &reader), telling)?
+                };
                 match concluded(goal.on_failure, &found, Some(&repaired)) {
                     Next::End(verdict) => verdict,
                     Next::Repair => return Err(Failure::new(Exit::Bug, "a repair of a repair")),
@@ -207,18 +274,8 @@ fn repair(
     if let Some(run) = &cycle.repair {
         return repaired(reader, run);
     }
-    let before = reader.cycles(&cycle.goal, BEFORE)?;
-    for old in before.iter().filter_map(|cycle| cycle.repair.as_ref()) {
-        // Two repairs at once would undo each other.
-        if let Ok(row) = reader.run(old)
-            && row.state == RunState::Running
-        {
-            return if reader.owner(old)?.is_some_and(|owner| owner.alive) {
-                Ok(Repaired::Waits(format!("another goes on: {}", old.short())))
-            } else {
-                repaired(reader, old)
-            };
-        }
+    if let Some(waits) = another(reader, &cycle.goal)? {
+        return Ok(waits);
     }
     let Some(of) = &ready.goal else {
         return Err(Failure::new(Exit::Bug, "this is no goal"));
@@ -233,13 +290,40 @@ fn repair(
             let why = format!("{}; wf approve {path}", failure.message);
             return Ok(Repaired::Waits(why));
         }
+        // What people must put right does not become right by trying again and again.
+        Err(failure) if is_refused(&failure) => {
+            let why = reason(&failure);
+            return Ok(Repaired::Failed(format!("it could not begin: {why}")));
+        }
         Err(failure) => return Err(failure),
     };
     let claim = Claim::Repair {
         cycle: look.clone(),
     };
-    start(ui, ready, (run.clone(), given, entered, claim), telling)?;
+    if let Err(failure) = start(ui, ready, (run.clone(), given, entered, claim), telling) {
+        // Another cycle of the goal was faster.
+        return another(reader, &cycle.goal)?.ok_or(failure);
+    }
     repaired(reader, &run)
+}
+
+/// What a repair waits for while another one of the goal has not ended: two at once would undo
+/// each other.
+fn another(reader: &Reader, goal: &PlanId) -> Result<Option<Repaired>, Failure> {
+    let before = reader.cycles(goal, BEFORE)?;
+    for old in before.iter().filter_map(|cycle| cycle.repair.as_ref()) {
+        if let Ok(row) = reader.run(old)
+            && row.state == RunState::Running
+        {
+            return if reader.owner(old)?.is_some_and(|owner| owner.alive) {
+                let why = format!("another goes on: {}", old.short());
+                Ok(Some(Repaired::Waits(why)))
+            } else {
+                repaired(reader, old).map(Some)
+            };
+        }
+    }
+    Ok(None)
 }
 
 /// Records the end of a cycle with all that follows from it.
@@ -255,7 +339,16 @@ fn close(
     let mut before = reader.cycles(&goal.id, BEFORE)?;
     before.retain(|cycle| cycle.run != *run && cycle.ended.is_some());
     let at = ui.env.now();
-    let follows = follows(goal, &before, (&cycle(&reader, run)?, &verdict, at));
+    let cycle = cycle(&reader, run)?;
+    let waits = |(_, health, why): &(Moment, Health, String)| {
+        *health == Health::Waiting && verdict.health == Health::Waiting && *why == verdict.why
+    };
+    // That it waits still is no news.
+    let follows = if cycle.ended.as_ref().is_some_and(waits) {
+        Follows::default()
+    } else {
+        follows(goal, &before, (&cycle, &verdict, at))
+    };
     let store = store(ui, ready)?;
     let end = CycleEnd {
         run: run.clone(),

@@ -59,6 +59,33 @@ fn deny(store: &Store, run: &RunId, verdict: &str) {
 }
 
 #[test]
+fn of_two_repairs_of_a_goal_one_begins() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = open(dir.path());
+    cycle(&store, "lamp", (1, 2), vec![]);
+    cycle(&store, "door", (3, 4), vec![]);
+    let look = Claim::Look {
+        goal: goal("lamp"),
+        slot: None,
+        cause: Cause::Person,
+        token: None,
+    };
+    let batch = first(&run_id(5), claimed(look), vec![run_ended()]);
+    store.append(batch).wait().unwrap();
+    let repair = || {
+        let claim = Claim::Repair { cycle: run_id(5) };
+        store.append(first(&run_id(6), claimed(claim), vec![]))
+    };
+    let refused = repair().wait();
+    assert!(
+        matches!(refused, Err(StoreError::NotOpen(_))),
+        "{refused:?}"
+    );
+    let database = store.reader().unwrap();
+    assert_eq!(database.cycle(&run_id(5)).unwrap().unwrap().repair, None);
+}
+
+#[test]
 fn the_last_word_about_a_repair_counts() {
     let dir = tempfile::tempdir().unwrap();
     let store = open(dir.path());
@@ -87,7 +114,7 @@ fn a_no_to_a_repair_or_below_it_declines_it_and_to_a_look_does_not() {
     let store = open(dir.path());
     for at in 0..5 {
         let numbers = (2 * at + 1, 2 * at + 2);
-        cycle(&store, "lamp", numbers, vec![]);
+        cycle(&store, "lamp", numbers, vec![run_ended()]);
     }
     cycle(&store, "door", (21, 22), vec![]);
     let nested = NewRun {

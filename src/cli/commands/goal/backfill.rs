@@ -5,7 +5,7 @@ use crate::bus::Act;
 use crate::cli::execute::Telling;
 use crate::cli::goals::{Begin, Hold, LEADER, Where, begin, ledger_of, named, poke, tell};
 use crate::cli::{Exit, Failure, Ui, load, watch};
-use crate::goal::{Cause, Known, Ledger, Part, turn};
+use crate::goal::{Cause, Health, Known, Ledger, Part, turn};
 use crate::model::Goal;
 use crate::report::{WARN, paint};
 use crate::store::Reader;
@@ -141,6 +141,10 @@ fn work(
                 }
                 let word = ended.verdict.health.as_str();
                 ui.say(&format!("{} · {word}\n", slot.to_second()));
+                // Whoever interrupts this means all of it; the other slots are still due.
+                if ended.verdict.health == Health::Cancelled {
+                    return Ok(Exit::Interrupted);
+                }
             }
             Err(failure) if still_due(ui, goal, *slot)? => return Err(failure),
             Err(_) => {

@@ -1,0 +1,224 @@
+//! Where goals come from, who is told, and how it ends.
+
+use std::io::{Read as _, Write as _};
+use std::net::{TcpListener, TcpStream};
+use std::process::Stdio;
+use std::sync::{Arc, Mutex};
+
+use super::{Daemon, EACH_SECOND, count, cycles_of, ended, goal, place, soon, words};
+use crate::support::Sandbox;
+
+fn git(sandbox: &Sandbox, args: &[&str]) {
+    let mut git = sandbox.program("git");
+    git.args(["-c", "user.name=a", "-c", "user.email=a@b"]);
+    let status = git.args(args).stdout(Stdio::null()).status();
+    assert!(status.expect("there is git").success());
+}
+
+#[test]
+fn with_a_branch_an_edit_does_nothing_until_it_is_committed() {
+    let sandbox = place();
+    let touch = |name: &str| format!("{EACH_SECOND}verify: [{{name: ok, run: touch {name}}}]\n");
+    sandbox.file(".gitignore", ".wf/\n");
+    git(&sandbox, &["init", "-q", "-b", "main"]);
+    goal(&sandbox, &touch("first"));
+    git(&sandbox, &["add", "-A"]);
+    git(&sandbox, &["commit", "-q", "-m", "first"]);
+    let daemon = Daemon::start(&sandbox, &["-q", "--branch", "main"]);
+    soon("cycles end", || ended(&sandbox, "healthy") > 0);
+    goal(&sandbox, &touch("second"));
+    let before = ended(&sandbox, "healthy");
+    soon("more cycles end", || {
+        ended(&sandbox, "healthy") > before + 2
+    });
+    assert!(!sandbox.at("second").exists(), "nobody has committed that");
+    git(&sandbox, &["commit", "-q", "-a", "-m", "second"]);
+    soon("the commit counts", || sandbox.at("second").exists());
+    daemon.ends();
+    assert_eq!(
+        ended(&sandbox, "healthy"),
+        count(&sandbox, "SELECT count(*) FROM cycles")
+    );
+}
+
+fn get(address: &str, path: &str) -> String {
+    let Ok(mut stream) = TcpStream::connect(address) else {
+        return String::new();
+    };
+    let ask = format!("GET {path} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n");
+    let mut answer = String::new();
+    let _ = stream.write_all(ask.as_bytes());
+    let _ = stream.read_to_string(&mut answer);
+    answer
+}
+
+#[test]
+fn the_health_endpoint_tells_of_goals_and_of_broken_files() {
+    let sandbox = place();
+    goal(
+        &sandbox,
+        &format!("{EACH_SECOND}verify: [{{name: ok, run: \"true\"}}]\n"),
+    );
+    let mut daemon = Daemon::start(&sandbox, &["--health", "127.0.0.1:0"]);
+    let line = daemon.says("answers at http://");
+    let address = line.rsplit("http://").next().unwrap().trim().to_owned();
+    soon("it is well", || {
+        get(&address, "/healthz").starts_with("HTTP/1.1 200")
+    });
+    assert!(get(&address, "/readyz").starts_with("HTTP/1.1 200"));
+    let holds = r#"wf_goal_holds{goal="kept"} 1"#;
+    soon("the goal holds", || {
+        get(&address, "/metrics").contains(holds)
+    });
+    let whole = sandbox.read("goals/kept.md");
+    sandbox.file("goals/kept.md", whole.replace("name: ok", "nome: ok"));
+    soon("a broken file is told", || {
+        let answer = get(&address, "/healthz");
+        answer.starts_with("HTTP/1.1 503") && answer.contains("goals/kept.md")
+    });
+    sandbox.file("goals/kept.md", whole);
+    soon("it is well again", || {
+        get(&address, "/healthz").starts_with("HTTP/1.1 200")
+    });
+    daemon.ends();
+}
+
+/// Takes what is posted.
+fn listener() -> (u16, Arc<Mutex<Vec<String>>>) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let got = Arc::new(Mutex::new(Vec::new()));
+    let takes = Arc::clone(&got);
+    #[expect(clippy::disallowed_methods, reason = "somebody has to listen")]
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let mut stream = stream.unwrap();
+            let (mut text, mut part) = (String::new(), [0; 4096]);
+            while !text.trim_end().ends_with('}') {
+                match stream.read(&mut part) {
+                    Ok(0) | Err(_) => break,
+                    Ok(size) => text += &String::from_utf8_lossy(&part[..size]),
+                }
+            }
+            let _ = stream.write_all(b"HTTP/1.1 204 No Content\r\nConnection: close\r\n\r\n");
+            takes.lock().unwrap().push(text);
+        }
+    });
+    (port, got)
+}
+
+const KEY: &str = "whsec_c2VjcmV0LWtleS1vZi1hLWhvb2stMDEyMzQ1Njc4OQ==";
+
+#[test]
+fn people_are_told_once_of_each_change_and_no_secret_is_left_anywhere() {
+    let sandbox = place();
+    let (port, got) = listener();
+    let front = "verify: [{name: shut, run: test -f shut}]\nsecrets:\n  HOOK: {from: env, name: HOOK}\n  AT: {from: env, name: AT}\n\
+        notify:\n  - {on: [failed, healthy], exec: [sh, -c, 'cat >> news']}\n\
+        \x20 - {on: [failed, healthy], webhook: {url_secret: AT, secret: HOOK}}\n";
+    goal(&sandbox, &format!("{EACH_SECOND}{front}"));
+    let mut command = sandbox.command(&["daemon", "-q"]);
+    let at = format!("http://127.0.0.1:{port}/of/hidden-in-the-address");
+    command.env("HOOK", KEY).env("AT", &at);
+    let child = command.stdout(Stdio::null()).spawn().unwrap();
+    let workspace = sandbox.path().to_owned();
+    let daemon = Daemon { child, workspace };
+    let told = || got.lock().unwrap().len();
+    soon("it fails for a while", || ended(&sandbox, "failed") > 3);
+    soon("somebody is told", || told() == 1);
+    sandbox.file("shut", "");
+    soon("it holds for a while", || ended(&sandbox, "healthy") > 3);
+    soon("somebody is told again", || told() == 2);
+    daemon.ends();
+    let posted = got.lock().unwrap().clone();
+    for (post, news) in posted.iter().zip(["failed", "healthy"]) {
+        assert!(post.contains("webhook-signature: v1,"), "{post}");
+        assert!(
+            post.contains(&format!(r#""transition":"{news}""#)),
+            "{post}"
+        );
+    }
+    assert_eq!(posted.len(), 2);
+    assert_eq!(sandbox.read("news").lines().count(), 2);
+    for name in ["state.db", "state.db-wal"] {
+        let bytes = std::fs::read(sandbox.at(".wf").join(name)).unwrap_or_default();
+        let text = String::from_utf8_lossy(&bytes);
+        assert!(
+            !text.contains("hidden-in-the-address") && !text.contains(KEY),
+            "{name}"
+        );
+    }
+}
+
+#[test]
+fn a_later_slot_replaces_a_cycle_that_goes_on() {
+    let sandbox = place();
+    let front = "schedule: \"*/3 * * * * *\"\noverlap: replace\n\
+                 verify: [{name: ok, run: 'test -f quick || sleep 50'}]\n";
+    goal(&sandbox, front);
+    let daemon = Daemon::start(&sandbox, &["-q"]);
+    soon("cycles are replaced", || ended(&sandbox, "cancelled") > 1);
+    sandbox.file("quick", "");
+    soon("one comes to its end", || ended(&sandbox, "healthy") > 0);
+    daemon.ends();
+}
+
+#[test]
+fn a_repair_is_replaced_as_well_as_a_look() {
+    let sandbox = place();
+    let front = "schedule: \"*/3 * * * * *\"\noverlap: replace\non_failure: spawn_plan\napproval: none\n\
+                 verify: [{name: ok, run: test -f quick}]\nrepair: {steps: [{id: slow, run: sleep 50}]}\n";
+    goal(&sandbox, front);
+    let daemon = Daemon::start(&sandbox, &["-q"]);
+    let sql = "SELECT count(*) FROM cycles WHERE health = 'cancelled' AND repair IS NOT NULL";
+    soon("repairs are replaced", || count(&sandbox, sql) > 1);
+    daemon.ends();
+    super::one_by_one(&sandbox);
+}
+
+#[test]
+fn what_goes_on_when_a_daemon_ends_is_left_to_end_and_is_there_for_the_next() {
+    let sandbox = place();
+    let front = "schedule: \"*/2 * * * * *\"\nverify: [{name: ok, run: 'echo look >> looks; until test -f go; do sleep 0.05; done'}]\n";
+    goal(&sandbox, front);
+    let daemon = Daemon::start(&sandbox, &["-q", "--drain", "50ms"]);
+    soon("a cycle goes on", || !sandbox.read("looks").is_empty());
+    let mut first = daemon;
+    first.signal(rustix::process::Signal::TERM);
+    assert_eq!(first.child.wait().unwrap().code(), Some(0));
+    assert_eq!(cycles_of(sandbox.path()).len(), 1, "it outlives the daemon");
+    let second = Daemon::start(&sandbox, &["-q"]);
+    soon("the next one waits for it", || {
+        cycles_of(sandbox.path()).len() == 2
+    });
+    assert_eq!(ended(&sandbox, "healthy"), 0);
+    sandbox.file("go", "");
+    soon("others follow", || ended(&sandbox, "healthy") > 1);
+    second.ends();
+    let runs = words(
+        &sandbox,
+        "SELECT slot FROM cycles WHERE slot IN
+        (SELECT slot FROM cycles GROUP BY slot HAVING count(*) > 1)",
+    );
+    assert_eq!(runs, Vec::<String>::new(), "no slot has two cycles");
+    let looks = i64::try_from(sandbox.read("looks").lines().count()).unwrap();
+    assert_eq!(looks, count(&sandbox, "SELECT count(*) FROM cycles"));
+}
+
+#[test]
+fn one_look_says_when_a_slot_could_not_begin() {
+    let sandbox = place();
+    let front = "schedule: \"0 9 * * *\"\nverify: [{name: ok, run: \"true\"}]\n";
+    goal(&sandbox, front);
+    let at = |now: &str| {
+        let mut command = sandbox.command(&["daemon", "--once"]);
+        crate::support::Did::of(command.env("WF_NOW", now))
+    };
+    at("2026-03-02T08:59:00Z").exits(0);
+    // Who may approve cannot be read, so nothing may begin.
+    sandbox.file("approvers.yaml", "policy: [\n");
+    at("2026-03-02T09:00:01Z").exits(1).says("not begun: kept");
+    std::fs::remove_file(sandbox.at("approvers.yaml")).unwrap();
+    at("2026-03-02T09:00:02Z").exits(0);
+    assert_eq!(ended(&sandbox, "healthy"), 1);
+}

@@ -41,6 +41,8 @@ impl MemoryLedger {
         account.known.open.retain(|open| open.slot != slot);
         let slot = Some(slot);
         account.known.live.push(Live { slot, run });
+        let order = |live: &Live| (live.slot, live.run.clone());
+        account.known.live.sort_by_key(order);
         true
     }
 

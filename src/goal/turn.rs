@@ -40,7 +40,12 @@ const TRIES: usize = 5;
 
 /// Looks at a goal: accounts for its slots, and says what is to be done.
 pub fn turn<L: Ledger>(goal: &Goal, ledger: &mut L, now: Moment) -> Result<Turn, L::Error> {
-    let mut turn = Turn::default();
+    let offset = goal.timing.offset(goal.id.as_str());
+    let mut turn = Turn {
+        // Whatever goes on meanwhile, somebody looks again.
+        wake: goal.timing.next(now).map(|slot| slot.at.after(offset)),
+        ..Turn::default()
+    };
     for _ in 0..TRIES {
         let Some(known) = ledger.known(&goal.id)? else {
             ledger.record(goal, None, &first(now), now)?;
@@ -59,7 +64,6 @@ pub fn turn<L: Ledger>(goal: &Goal, ledger: &mut L, now: Moment) -> Result<Turn,
             continue;
         }
         turn.missed += missed(&decision);
-        let offset = goal.timing.offset(goal.id.as_str());
         let (start, early) = due(&known, &decision)
             .into_iter()
             .partition(|(slot, _)| slot.after(offset) <= now);

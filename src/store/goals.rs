@@ -304,7 +304,7 @@ fn known(connection: &Connection, goal: &PlanId) -> rusqlite::Result<Option<Know
             at: row.get::<_, At>("at")?.0,
         })
     })?;
-    let sql = "SELECT slot, run FROM cycles WHERE goal = ?1 AND ended IS NULL ORDER BY began, run";
+    let sql = "SELECT slot, run FROM cycles WHERE goal = ?1 AND ended IS NULL ORDER BY slot, run";
     known.live = all(connection, sql, [goal.as_str()], |row| {
         let slot: Option<At> = row.get("slot")?;
         Ok(Live {

@@ -1,7 +1,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use crate::cli::goals::{FOLDERS, Found, POKE, Where, all};
+use crate::cli::goals::{FOLDERS, Found, POKE, Where, apart};
 use crate::cli::workspace::{APPROVERS, CONFIG};
 use crate::cli::{Failure, Revision, Ui, Workspace};
 use crate::model::Goal;
@@ -21,7 +21,7 @@ impl Goals {
     pub fn read(ui: &Ui, branch: Option<String>) -> Result<Self, Failure> {
         let workspace = ui.workspace();
         let place = place(&workspace, branch.as_deref())?;
-        let found = all(&place, &workspace);
+        let found = apart(ui, &place, &workspace);
         let goals = Self {
             workspace,
             branch,
@@ -40,7 +40,7 @@ impl Goals {
         {
             return Ok(());
         }
-        let before = std::mem::replace(&mut self.found, all(&place, &self.workspace));
+        let before = std::mem::replace(&mut self.found, apart(ui, &place, &self.workspace));
         self.place = place;
         self.told(ui, &before);
         Ok(())

@@ -1,3 +1,5 @@
+use std::sync::Arc;
+
 use crate::cli::execute::store;
 use crate::cli::load::Ready;
 use crate::cli::{Failure, Ui};
@@ -36,6 +38,23 @@ impl Ledger for StoreLedger<'_> {
             .decided(note(goal), after, decision.clone(), (self.token, now));
         written.wait()
     }
+}
+
+/// A goal with the schedule that the ledger has of it: only a daemon, which may read goals from a
+/// branch, takes up another one.
+pub fn as_kept(goal: &Arc<Goal>, reader: &Reader) -> Result<Arc<Goal>, Failure> {
+    let known = reader.known(&goal.id)?;
+    let timing = known.and_then(|known| known.timing);
+    Ok(timing.map_or_else(
+        || Arc::clone(goal),
+        |timing| {
+            let kept = Goal {
+                timing,
+                ..Goal::clone(goal)
+            };
+            Arc::new(kept)
+        },
+    ))
 }
 
 /// Opens the ledger of a workspace.

@@ -5,6 +5,7 @@
 //! Whatever is needed to go on is recorded: who comes after a process that died takes the lock,
 //! reads how far it came, and goes on.
 
+mod apart;
 mod attended;
 mod autonomy;
 mod cycle;
@@ -19,12 +20,13 @@ mod poke;
 mod tell;
 mod told;
 
+pub use apart::{apart, write};
 pub use attended::attended;
 pub use autonomy::{Leash, granted};
 pub use cycle::{Begin, Ended, adopt, begin};
 pub use find::{FOLDERS, Found, Where, all, named};
 pub use hold::{Hold, LEADER, sweep};
-pub use ledger::{StoreLedger, ledger_of};
+pub use ledger::{StoreLedger, as_kept, ledger_of};
 pub use left::answered;
 pub use news::notices;
 pub use poke::{POKE, not_begun, poke};

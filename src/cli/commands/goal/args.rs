@@ -30,6 +30,13 @@ enum What {
     /// Tell people what they are still to be told
     #[command(hide = true)]
     Tell,
+    /// Write down the goals that there are, for a daemon
+    #[command(hide = true)]
+    Read {
+        /// As they are in this commit
+        #[arg(long)]
+        commit: Option<String>,
+    },
 }
 
 /// Does what is asked for.
@@ -46,5 +53,6 @@ pub fn run(ui: &Ui, args: &GoalArgs) -> Result<Exit, Failure> {
         What::Feedback(args) => feedback::run(ui, args),
         What::Tighten(args) => tighten::run(ui, args),
         What::Tell => goals::tell(ui).map(|()| Exit::Ok),
+        What::Read { commit } => goals::write(ui, commit.as_deref()).map(|()| Exit::Ok),
     }
 }

@@ -3,7 +3,7 @@ use clap::Args;
 use super::who;
 use crate::bus::Act;
 use crate::cli::execute::Telling;
-use crate::cli::goals::{Begin, Hold, LEADER, Where, begin, ledger_of, named, poke, tell};
+use crate::cli::goals::{Begin, Hold, LEADER, Where, as_kept, begin, ledger_of, named, poke, tell};
 use crate::cli::{Exit, Failure, Ui, load, watch};
 use crate::goal::{Cause, Health, Known, Ledger, Part, turn};
 use crate::model::Goal;
@@ -54,7 +54,7 @@ pub fn run(ui: &Ui, args: &BackfillArgs) -> Result<Exit, Failure> {
         reader: &reader,
         token: None,
     };
-    turn(&goal, &mut ledger, now)?;
+    turn(&*as_kept(&goal, &reader)?, &mut ledger, now)?;
     let due = store.backfill(&goal.id, slots.clone(), now).wait()?;
     let known = ledger.known(&goal.id)?;
     drop((store, reader));

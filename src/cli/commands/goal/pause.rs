@@ -2,7 +2,7 @@ use clap::Args;
 
 use super::who;
 use crate::bus::Act;
-use crate::cli::goals::{Where, ledger_of, named, poke};
+use crate::cli::goals::{Where, as_kept, ledger_of, named, poke};
 use crate::cli::{Exit, Failure, Ui, load, watch};
 use crate::goal::{Ledger, Part, paused_until, turn};
 
@@ -32,6 +32,7 @@ pub fn pause(ui: &Ui, args: &PauseArgs) -> Result<Exit, Failure> {
     let files = Where::Disk.files(&workspace);
     let (ready, goal) = load::goal(ui, &*files, (workspace.clone(), &path), Part::Look)?;
     let (store, reader) = ledger_of(ui, &ready)?;
+    let goal = as_kept(&goal, &reader)?;
     let now = ui.env.now();
     // What was due before the pause is accounted for as what it was.
     turn(&goal, &mut ledger(&store, &reader), now)?;
@@ -56,15 +57,21 @@ pub fn resume(ui: &Ui, args: &ResumeArgs) -> Result<Exit, Failure> {
     let files = Where::Disk.files(&workspace);
     let (ready, goal) = load::goal(ui, &*files, (workspace.clone(), &path), Part::Look)?;
     let (store, reader) = ledger_of(ui, &ready)?;
+    let goal = as_kept(&goal, &reader)?;
     let now = ui.env.now();
     let mut ledger = ledger(&store, &reader);
-    let known = ledger.known(&goal.id)?;
-    let Some(known) = known.filter(|known| known.paused.is_some()) else {
-        ui.note(&format!("{} is not paused\n", goal.id));
-        return Ok(Exit::Ok);
+    let decision = loop {
+        let known = ledger.known(&goal.id)?;
+        let Some(known) = known.filter(|known| known.paused.is_some()) else {
+            ui.note(&format!("{} is not paused\n", goal.id));
+            return Ok(Exit::Ok);
+        };
+        let decision = paused_until(&goal, &known, now);
+        // A daemon may have decided meanwhile.
+        if ledger.record(&goal, Some(known.decided), &decision, now)? {
+            break decision;
+        }
     };
-    let decision = paused_until(&goal, &known, now);
-    ledger.record(&goal, Some(known.decided), &decision, now)?;
     store.resume_goal(&goal.id).wait()?;
     let act = Act::GoalResumed {
         goal: goal.id.clone(),

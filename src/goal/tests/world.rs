@@ -187,6 +187,7 @@ impl World {
             let after = Some(known.decided);
             let goal = &self.goal;
             assert!(self.ledger.record(goal, after, &decision, now).unwrap());
+            self.lowest = self.lowest.min(decision.decided);
             self.ledger.resume(&self.goal.id);
         }
     }

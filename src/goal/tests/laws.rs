@@ -7,6 +7,7 @@ use std::time::Duration;
 use proptest::prelude::*;
 
 use super::world::{World, goal, seconds, timing};
+use crate::goal::known::before;
 use crate::goal::{Ledger, SlotState};
 use crate::model::{Goal, MissedRun, Overlap};
 use crate::schedule::{Exclusion, Slot, Timing};
@@ -86,7 +87,10 @@ struct Wanted {
 
 impl Wanted {
     fn until(&mut self, world: &World) {
-        let until = decided(world);
+        self.to(decided(world));
+    }
+
+    fn to(&mut self, until: Moment) {
         self.slots.extend(self.timing.slots(self.from, until));
         self.from = until;
     }
@@ -153,7 +157,9 @@ fn play(world: &mut World, first: usize, acts: &[Act]) -> (Wanted, usize) {
         // A clock that was set back to before the goal was first seen comes to more slots.
         wanted.from = world.lowest.min(seen);
     }
-    wanted.until(world);
+    // Where there was nothing to say the ledger need not say how far anybody looked.
+    let offset = world.goal.timing.offset(world.goal.id.as_str());
+    wanted.to(before(now, offset));
     (wanted, in_pauses)
 }
 

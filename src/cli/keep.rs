@@ -1,7 +1,7 @@
 //! The hidden command that is the keeper of a run's processes, and how it is started.
 
 use std::ffi::OsString;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 
@@ -47,20 +47,24 @@ fn unique() -> Result<String, Failure> {
     Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
+/// How this program is started once more.
+pub fn program() -> PathBuf {
+    if Path::new(SELF).exists() {
+        PathBuf::from(SELF)
+    } else {
+        std::env::current_exe().unwrap_or_default()
+    }
+}
+
 /// Starts a keeper for the runs of a state folder.
 pub fn hands(ui: &Ui, state: &Path) -> Result<Hands, Failure> {
     let folder = Folder::new(state);
     folder.create()?;
-    let own = std::env::current_exe().unwrap_or_default();
-    let program = if Path::new(SELF).exists() {
-        Path::new(SELF)
-    } else {
-        &own
-    };
+    let program = program();
     let start = Start {
         dir: &folder.keepers(),
         id: unique()?,
-        program: (program, &[WORD]),
+        program: (&program, &[WORD]),
         env: ui.env.only(&FOR_TESTS),
     };
     let unable =

@@ -36,6 +36,7 @@ pub fn decide(goal: &Goal, known: &Known, now: Moment) -> Decision {
         deciding.pause();
     } else {
         deciding.give_up();
+        deciding.wait();
         deciding.look();
         deciding.advance();
     }
@@ -178,6 +179,28 @@ impl<'a> Deciding<'a> {
         }
     }
 
+    /// What was to begin waits for a cycle that goes on by now: somebody asked for one, or the clock
+    /// was set back and has come to it once more.
+    fn wait(&mut self) {
+        if self.known.live.is_empty() || self.goal.overlap == Overlap::Allow {
+            return;
+        }
+        for open in std::mem::take(&mut self.open) {
+            match (open.state, open.cause, self.goal.overlap) {
+                (SlotState::Due, Cause::Schedule, Overlap::Skip) => {
+                    let why = self.busy_with();
+                    self.close(&open, SlotState::Skipped, &why);
+                }
+                (SlotState::Due, ..) => {
+                    self.close(&open, SlotState::Queued, "");
+                    let state = SlotState::Queued;
+                    self.open.push(Open { state, ..open });
+                }
+                _ => self.open.push(open),
+            }
+        }
+    }
+
     /// Of late slots only those are kept in memory that may begin, however many there are.
     fn look(&mut self) {
         let mut late: VecDeque<Numbered> = VecDeque::new();
@@ -309,7 +332,7 @@ impl<'a> Deciding<'a> {
         });
     }
 
-    /// Says of a slot that was to begin that it does not.
+    /// Says of a slot that was to begin what becomes of it instead.
     fn close(&mut self, open: &Open, state: SlotState, why: &str) {
         self.rows
             .replace(Row::of(open.slot, state, open.cause, why));

@@ -1,5 +1,5 @@
-use super::{Cause, Decision, Known, SlotState, decide, rescheduled};
-use crate::model::Goal;
+use super::{Cause, Decision, Known, Open, SlotState, decide, rescheduled};
+use crate::model::{Goal, Overlap};
 use crate::name::{PlanId, RunId};
 use crate::time::Moment;
 
@@ -27,7 +27,7 @@ pub trait Ledger {
 pub struct Turn {
     /// The slots for which cycles are to begin, in order; none of them is later than now.
     pub start: Vec<(Moment, Cause)>,
-    /// The cycles that are to be cancelled, by their first runs.
+    /// The cycles that are to be cancelled, by their first runs; the same again until they have ended.
     pub cancel: Vec<RunId>,
     /// When the next slot begins; `None`: never.
     pub wake: Option<Moment>,
@@ -68,7 +68,7 @@ pub fn turn<L: Ledger>(goal: &Goal, ledger: &mut L, now: Moment) -> Result<Turn,
             .into_iter()
             .partition(|(slot, _)| slot.after(offset) <= now);
         turn.start = start;
-        if decision.replaces {
+        if decision.replaces || replaces(goal, &known, &decision) {
             turn.cancel = known.live.into_iter().map(|live| live.run).collect();
         }
         // A clock that was set back has yet to come to them again.
@@ -78,6 +78,16 @@ pub fn turn<L: Ledger>(goal: &Goal, ledger: &mut L, now: Moment) -> Result<Turn,
         break;
     }
     Ok(turn)
+}
+
+/// Whether a slot waits that replaces the cycles that go on: whoever decided that may have died
+/// before anybody was asked to end.
+fn replaces(goal: &Goal, known: &Known, decision: &Decision) -> bool {
+    let decided = |slot: Moment| decision.rows.iter().any(|row| row.slot == slot);
+    let waits = |open: &Open| {
+        open.state == SlotState::Queued && open.cause == Cause::Schedule && !decided(open.slot)
+    };
+    goal.overlap == Overlap::Replace && known.open.iter().any(waits)
 }
 
 /// Of a goal that is seen for the first time, nothing that was due before now is.

@@ -1,15 +1,16 @@
-use std::sync::Arc;
+use std::time::Duration;
 
 use super::children::{Errand, Gone, Way};
 use super::daemon::Daemon;
 use super::look::{Start, pause};
 use crate::cli::Failure;
 use crate::cli::goals::answered;
-use crate::goal::{Cause, Open, SlotState};
-use crate::model::{Goal, Overlap};
 use crate::name::{PlanId, RunId};
 use crate::report::{BAD, paint};
 use crate::time::Moment;
+
+/// How long is waited after people could not be told something for the first time.
+const LATER: Duration = Duration::from_mins(1);
 
 impl Daemon<'_> {
     /// Begins a cycle, unless it has begun; gives when to try again if it must wait.
@@ -171,22 +172,31 @@ impl Daemon<'_> {
         over
     }
 
-    /// The cycles that go on though a slot waits that replaces them: a daemon that decided that
-    /// and died may have asked nobody to end.
-    pub(super) fn to_replace(&self, goals: &[Arc<Goal>]) -> Vec<(PlanId, RunId)> {
-        let mut found = Vec::new();
-        for goal in goals.iter().filter(|goal| goal.overlap == Overlap::Replace) {
-            let Ok(Some(known)) = self.lead.reader.known(&goal.id) else {
-                continue;
-            };
-            let waits =
-                |open: &Open| open.state == SlotState::Queued && open.cause == Cause::Schedule;
-            if known.open.iter().any(waits) {
-                let live = known.live.into_iter();
-                found.extend(live.map(|live| (goal.id.clone(), live.run)));
-            }
+    /// Lets people be told what nobody else tells them; gives when to try again. Who ends a cycle
+    /// tells of it, so that nothing is left but what could not be told, or came of no cycle.
+    pub(super) fn tell(&mut self, now: Moment) -> Option<Moment> {
+        // If that cannot be read, it is read at the next look.
+        let open = self.lead.reader.notices().unwrap_or_default();
+        let is_told = |goal: &PlanId| {
+            self.children.any(|errand| match errand {
+                Errand::Slot(start) => &*start.goal == goal.as_str(),
+                errand => *errand == Errand::Tell,
+            })
+        };
+        let tries = open
+            .iter()
+            .filter(|notice| !is_told(&notice.goal))
+            .map(|notice| notice.tries)
+            .min()?;
+        let until = self.untold.filter(|_| tries > 0);
+        if until.is_some_and(|until| until > now) {
+            return until;
         }
-        found
+        // A minute, then ever longer: whoever is to hear it is away for longer than a moment.
+        let again = now.after(LATER * 4u32.pow(tries.min(4)));
+        self.untold = Some(again);
+        self.spawn(Errand::Tell);
+        None
     }
 
     /// Whether a process of this daemon works on a cycle.

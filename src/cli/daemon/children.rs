@@ -5,12 +5,9 @@ use rustix::process::{Pid, Signal, kill_process};
 use tokio::task::JoinSet;
 
 use super::look::Start;
-use crate::cli::{Exit, Failure, Ui};
+use crate::cli::{Exit, Failure, Ui, keep};
 use crate::name::RunId;
 use crate::time::Moment;
-
-/// This program, whatever became of its file since it was started.
-const SELF: &str = "/proc/self/exe";
 
 /// What a process was started for.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -72,11 +69,10 @@ impl Children {
     /// Starts one.
     pub fn start(&mut self, way: &Way<'_>, errand: Errand) -> Result<(), Failure> {
         let mut command = way.command(&errand);
-        let started = command.spawn().map_err(|error| {
+        let mut child = command.spawn().map_err(|error| {
             let message = format!("no process could be started: {error}");
             Failure::new(Exit::State, message)
         })?;
-        let mut child = started;
         let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
         let Some(pid) = pid else {
             return Err(Failure::new(Exit::Bug, "a process has no id"));
@@ -126,7 +122,7 @@ impl Way<'_> {
             clippy::disallowed_methods,
             reason = "this is wf itself, which ends what it starts"
         )]
-        let mut command = Command::new(SELF);
+        let mut command = Command::new(keep::program());
         let workspace = self.ui.workspace();
         command.arg("--state").arg(&workspace.state).arg("--quiet");
         match errand {

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use tokio::sync::watch;
 
-use super::children::{Children, Errand};
+use super::children::Children;
 use super::lead::{Lead, lead};
 use super::look::{look, pause};
 use super::reload::Goals;
@@ -64,6 +64,7 @@ pub fn run(ui: &Ui, service: Service) -> Result<Exit, Failure> {
         orphans: BTreeMap::new(),
         tried: BTreeMap::new(),
         replaced: BTreeSet::new(),
+        untold: None,
         trouble: 0,
         health: watch::Sender::new(Health::default()),
     };
@@ -108,6 +109,8 @@ pub(super) struct Daemon<'a> {
     pub(super) tried: BTreeMap<RunId, usize>,
     /// The cycles that were asked to end since a later slot replaces them.
     pub(super) replaced: BTreeSet<RunId>,
+    /// When people are tried to be told again what they could not be told.
+    pub(super) untold: Option<Moment>,
     /// How often the ledger could not be used, in a row.
     pub(super) trouble: u32,
     pub(super) health: watch::Sender<Health>,
@@ -181,8 +184,7 @@ impl Daemon<'_> {
         let goals = self.goals.goals();
         let looked = look(&self.lead, &goals, now)?;
         let mut wakes: Vec<Moment> = looked.next.values().copied().collect();
-        let replaced = self.to_replace(&goals);
-        for (goal, run) in looked.cancel.iter().chain(&replaced) {
+        for (goal, run) in &looked.cancel {
             if self.replaced.insert(run.clone())
                 && let Err(failure) = self.cancel(goal.as_str(), run)
             {
@@ -202,9 +204,7 @@ impl Daemon<'_> {
         } else {
             self.trouble = 0;
         }
-        if looked.missed > 0 && !self.children.has(&Errand::Tell) {
-            self.spawn(Errand::Tell);
-        }
+        wakes.extend(self.tell(now));
         self.report(&looked);
         Ok(wakes.into_iter().min())
     }

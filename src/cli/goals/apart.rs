@@ -4,11 +4,8 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::{Found, Where, all};
-use crate::cli::{Failure, Revision, Ui, Workspace};
+use crate::cli::{Failure, Revision, Ui, Workspace, keep};
 use crate::model::Goal;
-
-/// This program, whatever became of its file since it was started.
-const SELF: &str = "/proc/self/exe";
 
 /// A file that is a goal, as one line of JSON.
 #[derive(Serialize, Deserialize)]
@@ -30,7 +27,7 @@ fn read(ui: &Ui, place: &Where, workspace: &Workspace) -> Option<Vec<Found>> {
         clippy::disallowed_methods,
         reason = "this is wf itself, which only answers: it is awaited here"
     )]
-    let mut command = Command::new(SELF);
+    let mut command = Command::new(keep::program());
     command.arg("--state").arg(&workspace.state);
     command.args(["goal", "read"]);
     if let Where::Commit(revision) = place {

@@ -2,8 +2,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::cli::collect::Collected;
+use crate::cli::load::Ready;
 use crate::cli::{Exit, Failure, Revision, Ui, Workspace, load, normal, relative};
 use crate::diag::nearest;
+use crate::goal::Part;
 use crate::model::Goal;
 use crate::name::PlanId;
 use crate::report::plural;
@@ -112,6 +114,14 @@ pub fn named(ui: &Ui, workspace: &Workspace, place: &Where, name: &str) -> Resul
     Err(failure.hint(format!(
         "goals are looked for in {root}/goals and {root}/workflows; `wf goal list` lists them"
     )))
+}
+
+/// The goal that a person names, as it lies there, and a look at it.
+pub fn by_name(ui: &Ui, name: &str) -> Result<(Ready, Arc<Goal>), Failure> {
+    let workspace = ui.workspace();
+    let path = named(ui, &workspace, &Where::Disk, name)?;
+    let files = Where::Disk.files(&workspace);
+    load::goal(ui, &*files, (workspace.clone(), &path), Part::Look)
 }
 
 /// A revision that somebody else keeps.

@@ -24,7 +24,7 @@ pub use apart::{apart, write};
 pub use attended::attended;
 pub use autonomy::{Leash, granted};
 pub use cycle::{Begin, Ended, adopt, begin};
-pub use find::{FOLDERS, Found, Where, all, named};
+pub use find::{FOLDERS, Found, Where, all, by_name, named};
 pub use hold::{Hold, LEADER, sweep};
 pub use ledger::{StoreLedger, as_kept, ledger_of};
 pub use left::answered;

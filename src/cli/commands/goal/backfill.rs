@@ -3,9 +3,9 @@ use clap::Args;
 use super::who;
 use crate::bus::Act;
 use crate::cli::execute::Telling;
-use crate::cli::goals::{Begin, Hold, LEADER, Where, as_kept, begin, ledger_of, named, poke, tell};
+use crate::cli::goals::{Begin, Hold, LEADER, as_kept, begin, by_name, ledger_of, poke, tell};
 use crate::cli::{Exit, Failure, Ui, load, watch};
-use crate::goal::{Cause, Health, Known, Ledger, Part, turn};
+use crate::goal::{Cause, Health, Known, Ledger, turn};
 use crate::model::Goal;
 use crate::report::{WARN, paint};
 use crate::store::Reader;
@@ -38,9 +38,7 @@ pub struct BackfillArgs {
 /// Runs what did not begin.
 pub fn run(ui: &Ui, args: &BackfillArgs) -> Result<Exit, Failure> {
     let workspace = ui.workspace();
-    let path = named(ui, &workspace, &Where::Disk, &args.goal)?;
-    let files = Where::Disk.files(&workspace);
-    let (ready, goal) = load::goal(ui, &*files, (workspace.clone(), &path), Part::Look)?;
+    let (ready, goal) = by_name(ui, &args.goal)?;
     let slots = slots(ui, &goal, args)?;
     if args.dry_run {
         let lines: String = slots.iter().map(|slot| slot.to_second() + "\n").collect();

@@ -2,9 +2,9 @@ use clap::{Args, ValueEnum};
 
 use super::who;
 use crate::bus::Act;
-use crate::cli::goals::{Where, ledger_of, named};
-use crate::cli::{Exit, Failure, RunArg, Ui, load, watch};
-use crate::goal::{Opinion, Part};
+use crate::cli::goals::{by_name, ledger_of};
+use crate::cli::{Exit, Failure, RunArg, Ui, watch};
+use crate::goal::Opinion;
 use crate::name::RunId;
 use crate::store::{Feedback, Reader, RepairRow, StoreError};
 
@@ -64,9 +64,7 @@ impl From<Word> for Opinion {
 /// Records what somebody says.
 pub fn run(ui: &Ui, args: &FeedbackArgs) -> Result<Exit, Failure> {
     let workspace = ui.workspace();
-    let path = named(ui, &workspace, &Where::Disk, &args.goal)?;
-    let files = Where::Disk.files(&workspace);
-    let (ready, goal) = load::goal(ui, &*files, (workspace.clone(), &path), Part::Look)?;
+    let (ready, goal) = by_name(ui, &args.goal)?;
     let reader = match Reader::open(&workspace.state) {
         Ok(reader) => reader,
         Err(StoreError::NoState(_)) => return Err(usage(args, none(args))),

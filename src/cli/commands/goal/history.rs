@@ -1,9 +1,9 @@
 use clap::Args;
 use serde_json::{Value, json};
 
-use crate::cli::goals::{Where, named};
-use crate::cli::{Exit, Failure, Ui, load};
-use crate::goal::{Part, SlotState};
+use crate::cli::goals::{Where, by_name, named};
+use crate::cli::{Exit, Failure, Ui};
+use crate::goal::SlotState;
 use crate::name::PlanId;
 use crate::report::{Align, BAD, DIM, GOOD, Table};
 use crate::store::{CycleRow, Reader, SlotRow, StoreError};
@@ -74,10 +74,7 @@ fn id(ui: &Ui, reader: &Reader, name: &str) -> Result<PlanId, Failure> {
     if let Some(row) = known.into_iter().find(|row| row.id.as_str() == name) {
         return Ok(row.id);
     }
-    let workspace = ui.workspace();
-    let path = named(ui, &workspace, &Where::Disk, name)?;
-    let files = Where::Disk.files(&workspace);
-    let (_, goal) = load::goal(ui, &*files, (workspace.clone(), &path), Part::Look)?;
+    let (_, goal) = by_name(ui, name)?;
     Ok(goal.id.clone())
 }
 

@@ -2,9 +2,9 @@ use clap::Args;
 
 use super::who;
 use crate::bus::Act;
-use crate::cli::goals::{Where, as_kept, ledger_of, named, poke};
-use crate::cli::{Exit, Failure, Ui, load, watch};
-use crate::goal::{Ledger, Part, paused_until, turn};
+use crate::cli::goals::{as_kept, by_name, ledger_of, poke};
+use crate::cli::{Exit, Failure, Ui, watch};
+use crate::goal::{Ledger, paused_until, turn};
 
 /// Pause a goal: what is due meanwhile is skipped
 #[derive(Args, Debug)]
@@ -28,9 +28,7 @@ pub struct ResumeArgs {
 /// Pauses a goal.
 pub fn pause(ui: &Ui, args: &PauseArgs) -> Result<Exit, Failure> {
     let workspace = ui.workspace();
-    let path = named(ui, &workspace, &Where::Disk, &args.goal)?;
-    let files = Where::Disk.files(&workspace);
-    let (ready, goal) = load::goal(ui, &*files, (workspace.clone(), &path), Part::Look)?;
+    let (ready, goal) = by_name(ui, &args.goal)?;
     let (store, reader) = ledger_of(ui, &ready)?;
     let goal = as_kept(&goal, &reader)?;
     let now = ui.env.now();
@@ -53,9 +51,7 @@ pub fn pause(ui: &Ui, args: &PauseArgs) -> Result<Exit, Failure> {
 /// Ends the pause of a goal.
 pub fn resume(ui: &Ui, args: &ResumeArgs) -> Result<Exit, Failure> {
     let workspace = ui.workspace();
-    let path = named(ui, &workspace, &Where::Disk, &args.goal)?;
-    let files = Where::Disk.files(&workspace);
-    let (ready, goal) = load::goal(ui, &*files, (workspace.clone(), &path), Part::Look)?;
+    let (ready, goal) = by_name(ui, &args.goal)?;
     let (store, reader) = ledger_of(ui, &ready)?;
     let goal = as_kept(&goal, &reader)?;
     let now = ui.env.now();

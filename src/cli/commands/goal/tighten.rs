@@ -2,9 +2,8 @@ use clap::Args;
 
 use super::who;
 use crate::bus::Act;
-use crate::cli::goals::{Leash, Where, ledger_of, named, poke};
-use crate::cli::{Exit, Failure, Ui, load, watch};
-use crate::goal::Part;
+use crate::cli::goals::{Leash, by_name, ledger_of, poke};
+use crate::cli::{Exit, Failure, Ui, watch};
 use crate::store::{Reader, RunState};
 
 /// Withdraw what is left of the standing approval of a goal, at once
@@ -22,14 +21,15 @@ pub struct TightenArgs {
 /// Withdraws an approval.
 pub fn run(ui: &Ui, args: &TightenArgs) -> Result<Exit, Failure> {
     let workspace = ui.workspace();
-    let path = named(ui, &workspace, &Where::Disk, &args.goal)?;
-    let files = Where::Disk.files(&workspace);
-    let (ready, goal) = load::goal(ui, &*files, (workspace.clone(), &path), Part::Look)?;
+    let (ready, goal) = by_name(ui, &args.goal)?;
     let leash = Leash::of(ui, &ready, &goal)?;
     let id = &goal.id;
     let standing = match &leash.approval {
         None => {
-            let message = format!("the repairs of {id} need no approval: {path} says so");
+            let message = format!(
+                "the repairs of {id} need no approval: {} says so",
+                ready.path
+            );
             let failure = Failure::new(Exit::Usage, message);
             return Err(failure.hint(format!(
                 "`wf goal pause {id}` stops its cycles; without `approval: none` its repairs need one"

@@ -28,7 +28,7 @@
 //!
 //! | layer | modules | may |
 //! |---|---|---|
-//! | words | [`digest`] [`source`] [`diag`] [`name`] [`time`] [`schedule`] [`crash`] | know nothing else |
+//! | words | [`digest`] [`source`] [`diag`] [`name`] [`time`] [`schedule`] [`crash`] [`skill`] | know nothing else |
 //! | language | [`expr`] [`model`] [`spec`] [`graph`] [`check`] [`config`] | be pure: text in, model and diagnostics out |
 //! | decisions | [`gate`] [`ggs`] [`machine`] [`verify`] [`mask`] [`seal`] [`approval`] [`memory`] [`goal`] | be pure: no clock, no I/O, no async |
 //! | between | [`bus`] | pass on what happened, in memory |
@@ -86,6 +86,7 @@ pub mod report;
 pub mod schedule;
 pub mod seal;
 pub mod service;
+pub mod skill;
 pub mod source;
 pub mod spec;
 pub mod store;

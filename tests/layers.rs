@@ -12,12 +12,19 @@ const LAYERS: &[(&str, &str)] = &[
     ("time", ""),
     ("schedule", "time digest"),
     ("crash", ""),
+    ("skill", "source diag name digest"),
     ("expr", "source diag"),
     ("model", "name time schedule digest expr diag"),
     ("graph", "name model"),
-    ("spec", "source diag name time schedule digest model expr"),
-    ("check", "source diag name time model expr graph spec"),
-    ("config", "source diag name time model spec seal approval"),
+    (
+        "spec",
+        "source diag name time schedule digest model expr skill",
+    ),
+    ("check", "source diag name time model expr graph spec skill"),
+    (
+        "config",
+        "source diag name time model spec seal approval skill",
+    ),
     ("gate", "name digest time model"),
     ("ggs", "model"),
     ("machine", "name digest time model expr gate ggs"),
@@ -31,13 +38,13 @@ const LAYERS: &[(&str, &str)] = &[
     ),
     (
         "exec",
-        "diag name digest time crash model expr gate machine mask store verify",
+        "diag name digest time crash model expr gate machine mask store verify skill",
     ),
     ("repeat", "name model expr gate machine store"),
     ("service", "digest time mask model machine exec"),
     (
         "engine",
-        "name digest time crash model expr graph gate ggs machine memory verify mask store exec repeat config bus approval",
+        "name digest time crash model expr graph gate ggs machine memory verify mask store exec repeat config bus approval skill",
     ),
     ("seal", "digest"),
     ("approval", "digest time name model machine seal"),
@@ -49,7 +56,7 @@ const LAYERS: &[(&str, &str)] = &[
     ),
     (
         "report",
-        "source diag name digest time schedule model expr graph gate ggs machine goal store repeat engine seal",
+        "source diag name digest time schedule model expr graph gate ggs machine goal store repeat engine seal skill",
     ),
 ];
 
@@ -60,7 +67,9 @@ const CRATES: &[(&str, &str)] = &[
     ("tar", "store"),
     ("petgraph", "graph"),
     ("minijinja", "expr"),
-    ("granit_parser", "spec"),
+    ("granit_parser", "spec skill"),
+    ("unicode_normalization", "skill"),
+    ("unicode_general_category", "skill"),
     ("pulldown_cmark", "spec"),
     ("jsonschema", "model"),
     ("serde_json_path", "model"),

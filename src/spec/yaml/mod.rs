@@ -4,7 +4,7 @@
 //! and size. YAML 1.2 core schema, of which only `true` and `false` are booleans and only `null`,
 //! `~` and nothing at all are null.
 //!
-//! **Invariant:** only this module names `granit_parser`. **Invariant:** every span lies on
+//! **Invariant:** only this module and [`skill`](crate::skill) name `granit_parser`. **Invariant:** every span lies on
 //! character boundaries of the whole file.
 
 mod node;

@@ -1,0 +1,311 @@
+//! The folder of a skill on the disk.
+
+use std::fs::File;
+use std::io::Read;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{CWD, Dir, FileType, Mode, OFlags, fstat, openat};
+use rustix::io::Errno;
+
+use super::bundle::{Bundle, BundleFile};
+
+/// How many files a skill's folder may have.
+pub const MAX_FILES: usize = 1_000;
+/// How deep its folders may be nested.
+pub const MAX_DEPTH: usize = 8;
+/// The largest file, in bytes.
+pub const MAX_FILE: u64 = 10 << 20;
+/// The largest sum of all files, in bytes.
+pub const MAX_ALL: u64 = 50 << 20;
+/// The largest `SKILL.md`, in bytes.
+pub const MAX_SKILL_MD: u64 = 1 << 20;
+
+/// Folders that are no part of a skill: they change without anybody having changed the skill.
+const LEFT_OUT: [&str; 2] = [".git", "__pycache__"];
+
+/// Why the folder of a skill cannot be read.
+#[derive(Debug, thiserror::Error)]
+#[error("{}: {why}", place.display())]
+pub struct Unbundled {
+    /// The file or folder that is the cause.
+    pub place: PathBuf,
+    /// What is wrong with it.
+    pub why: Refusal,
+}
+
+/// What is wrong with a file or folder of a skill.
+#[derive(Debug, thiserror::Error)]
+pub enum Refusal {
+    /// There is none.
+    #[error("there is no such folder")]
+    Missing,
+    /// The folder of the skill is a file.
+    #[error("this is not a folder")]
+    NoFolder,
+    /// It is a link.
+    #[error("this is a link, which could lead out of the skill")]
+    Link,
+    /// It is a pipe, a socket or a device.
+    #[error("this is a pipe, a socket or a device, not a file")]
+    Special,
+    /// Its name cannot be written down in a lock file.
+    #[error("its name is not UTF-8, or has a control character in it")]
+    Name,
+    /// There are too many.
+    #[error("the skill has more than {MAX_FILES} files")]
+    TooMany,
+    /// It is nested too deeply.
+    #[error("the folder is more than {MAX_DEPTH} deep")]
+    TooDeep,
+    /// It is too large.
+    #[error("the file is larger than {} MiB", .0 >> 20)]
+    TooLarge(u64),
+    /// All files together are too large.
+    #[error("the files of the skill are together larger than {} MiB", MAX_ALL >> 20)]
+    AllTooLarge,
+    /// The system refuses.
+    #[error("it cannot be read: {0}")]
+    System(Errno),
+}
+
+impl Unbundled {
+    /// What to do about it.
+    pub fn remedy(&self) -> &'static str {
+        match self.why {
+            Refusal::Missing | Refusal::NoFolder => "name the folder that holds SKILL.md",
+            Refusal::Link => "put the file itself there",
+            Refusal::Special => "take it out of the skill's folder",
+            Refusal::Name => "rename it",
+            Refusal::TooMany | Refusal::TooDeep => "take out what the skill does not need",
+            Refusal::TooLarge(_) | Refusal::AllTooLarge => {
+                "take out what the skill does not need, or let a script fetch it"
+            }
+            Refusal::System(_) => "see who may read it",
+        }
+    }
+}
+
+/// Reads the folder of a skill. Every folder and file is opened in the folder that was looked at,
+/// and never through a link, so that nothing outside of the skill is read, even if somebody
+/// changes it meanwhile.
+///
+/// **Bounds:** [`MAX_FILES`], [`MAX_DEPTH`], [`MAX_FILE`], [`MAX_ALL`], [`MAX_SKILL_MD`].
+/// `.git` and `__pycache__` are left out.
+pub fn read(folder: &Path) -> Result<Bundle, Unbundled> {
+    let mut reading = Reading {
+        root: folder,
+        bundle: Bundle::default(),
+        bytes: 0,
+    };
+    let refuse = |errno| Unbundled {
+        place: folder.to_path_buf(),
+        why: match errno {
+            Errno::NOENT => Refusal::Missing,
+            Errno::NOTDIR => Refusal::NoFolder,
+            errno => refused(errno),
+        },
+    };
+    let opened = match openat(CWD, folder, FOLDER, Mode::empty()) {
+        Err(Errno::NOTDIR) if folder.is_symlink() => Err(Errno::LOOP),
+        opened => opened,
+    };
+    reading.folder(opened.map_err(refuse)?.as_fd(), "", 1)?;
+    Ok(reading.bundle)
+}
+
+const FILE: OFlags = OFlags::RDONLY
+    .union(OFlags::NOFOLLOW)
+    .union(OFlags::NONBLOCK)
+    .union(OFlags::CLOEXEC);
+const FOLDER: OFlags = FILE.union(OFlags::DIRECTORY);
+
+struct Reading<'a> {
+    root: &'a Path,
+    bundle: Bundle,
+    bytes: u64,
+}
+
+impl Reading<'_> {
+    fn error(&self, path: &str, why: Refusal) -> Unbundled {
+        let place = self.root.join(path);
+        Unbundled { place, why }
+    }
+
+    fn folder(&mut self, here: BorrowedFd<'_>, path: &str, depth: usize) -> Result<(), Unbundled> {
+        if depth > MAX_DEPTH {
+            return Err(self.error(path, Refusal::TooDeep));
+        }
+        let system = |errno| self.error(path, Refusal::System(errno));
+        let mut names = Vec::new();
+        for entry in Dir::read_from(here).map_err(system)? {
+            let entry = entry.map_err(system)?;
+            let name = entry.file_name().to_bytes();
+            if name != b"." && name != b".." {
+                names.push(name.to_vec());
+            }
+            // A folder of folders has no files, and must end too.
+            if names.len() > MAX_FILES {
+                return Err(self.error(path, Refusal::TooMany));
+            }
+        }
+        names.sort();
+        for name in names {
+            self.entry(here, path, (&name, depth))?;
+        }
+        Ok(())
+    }
+
+    fn entry(
+        &mut self,
+        here: BorrowedFd<'_>,
+        folder: &str,
+        (name, depth): (&[u8], usize),
+    ) -> Result<(), Unbundled> {
+        let shown = String::from_utf8_lossy(name);
+        let join = |name: &str| match folder {
+            "" => name.to_owned(),
+            folder => format!("{folder}/{name}"),
+        };
+        let name = match std::str::from_utf8(name) {
+            Ok(name) if !name.contains(|c: char| c.is_control()) => name,
+            _ => return Err(self.error(&join(&shown), Refusal::Name)),
+        };
+        let path = join(name);
+        let opened = openat(here, name, FILE, Mode::empty());
+        let opened = opened.map_err(|errno| self.error(&path, refused(errno)))?;
+        let about = fstat(&opened).map_err(|errno| self.error(&path, Refusal::System(errno)))?;
+        match FileType::from_raw_mode(about.st_mode) {
+            FileType::Directory if LEFT_OUT.contains(&name) => Ok(()),
+            FileType::Directory => self.folder(opened.as_fd(), &path, depth + 1),
+            FileType::RegularFile => self.file(opened, path, about.st_mode & 0o100 != 0),
+            _ => Err(self.error(&path, Refusal::Special)),
+        }
+    }
+
+    fn file(
+        &mut self,
+        opened: OwnedFd,
+        path: String,
+        is_executable: bool,
+    ) -> Result<(), Unbundled> {
+        if self.bundle.files.len() >= MAX_FILES {
+            return Err(self.error(&path, Refusal::TooMany));
+        }
+        let is_skill = path.eq_ignore_ascii_case("SKILL.md");
+        let most = if is_skill { MAX_SKILL_MD } else { MAX_FILE };
+        let mut bytes = Vec::new();
+        let read = File::from(opened).take(most + 1).read_to_end(&mut bytes);
+        if let Err(error) = read {
+            let errno = Errno::from_io_error(&error).unwrap_or(Errno::IO);
+            return Err(self.error(&path, Refusal::System(errno)));
+        }
+        let length = bytes.len() as u64;
+        if length > most {
+            return Err(self.error(&path, Refusal::TooLarge(most)));
+        }
+        self.bytes += length;
+        if self.bytes > MAX_ALL {
+            return Err(self.error(&path, Refusal::AllTooLarge));
+        }
+        let file = BundleFile {
+            bytes,
+            is_executable,
+        };
+        self.bundle.files.insert(path, file);
+        Ok(())
+    }
+}
+
+/// Opening a link without following it fails with `ELOOP`, and a socket with `ENXIO`.
+fn refused(errno: Errno) -> Refusal {
+    match errno {
+        Errno::LOOP => Refusal::Link,
+        Errno::NXIO => Refusal::Special,
+        errno => Refusal::System(errno),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::os::unix::fs::{PermissionsExt as _, symlink};
+    use std::path::Path;
+
+    use super::read;
+
+    fn made() -> tempfile::TempDir {
+        let dir = tempfile::tempdir().unwrap();
+        fs::create_dir_all(dir.path().join("s/scripts")).unwrap();
+        fs::write(dir.path().join("s/SKILL.md"), "x").unwrap();
+        fs::write(dir.path().join("s/scripts/a.sh"), "y").unwrap();
+        dir
+    }
+
+    fn refusal(folder: &Path) -> String {
+        let error = read(folder).unwrap_err();
+        assert!(!error.remedy().is_empty());
+        error.why.to_string()
+    }
+
+    #[test]
+    fn a_folder_is_read_with_modes_and_without_what_is_left_out() {
+        let dir = made();
+        let folder = dir.path().join("s");
+        for left_out in [".git", "scripts/__pycache__"] {
+            fs::create_dir_all(folder.join(left_out)).unwrap();
+            fs::write(folder.join(left_out).join("x"), "x").unwrap();
+        }
+        let script = folder.join("scripts/a.sh");
+        fs::set_permissions(script, fs::Permissions::from_mode(0o755)).unwrap();
+        let bundle = read(&folder).unwrap();
+        let found: Vec<_> = bundle
+            .files
+            .iter()
+            .map(|(path, file)| (path.as_str(), file.is_executable));
+        let found: Vec<_> = found.collect();
+        assert_eq!(found, [("SKILL.md", false), ("scripts/a.sh", true)]);
+    }
+
+    #[test]
+    fn links_and_special_files_are_refused() {
+        let dir = made();
+        let folder = dir.path().join("s");
+        symlink("s", dir.path().join("link")).unwrap();
+        assert!(refusal(&dir.path().join("link")).contains("link"));
+        assert!(refusal(&dir.path().join("none")).contains("no such folder"));
+        assert!(refusal(&folder.join("SKILL.md")).contains("not a folder"));
+        let bad = folder.join("bad");
+        for to in ["SKILL.md", "scripts", "/etc/passwd", "nowhere"] {
+            symlink(to, &bad).unwrap();
+            assert!(refusal(&folder).contains("link"), "{to}");
+            fs::remove_file(&bad).unwrap();
+        }
+        let mode = rustix::fs::Mode::RWXU;
+        rustix::fs::mknodat(rustix::fs::CWD, &bad, rustix::fs::FileType::Fifo, mode, 0).unwrap();
+        assert!(refusal(&folder).contains("pipe"));
+        fs::remove_file(&bad).unwrap();
+        let _socket = std::os::unix::net::UnixListener::bind(&bad).unwrap();
+        assert!(refusal(&folder).contains("socket"));
+    }
+
+    #[test]
+    fn names_and_sizes_have_bounds() {
+        let dir = made();
+        let folder = dir.path().join("s");
+        fs::write(folder.join("a\nb"), "").unwrap();
+        assert!(refusal(&folder).contains("name"));
+        fs::remove_file(folder.join("a\nb")).unwrap();
+        let big = fs::File::create(folder.join("big")).unwrap();
+        big.set_len(super::MAX_FILE + 1).unwrap();
+        assert!(refusal(&folder).contains("larger than 10 MiB"));
+        fs::remove_file(folder.join("big")).unwrap();
+        fs::create_dir_all(folder.join("1/2/3/4/5/6/7/8")).unwrap();
+        assert!(refusal(&folder).contains("more than 8 deep"));
+        fs::remove_dir_all(folder.join("1")).unwrap();
+        for at in 0..super::MAX_FILES {
+            fs::write(folder.join(format!("scripts/{at}")), "").unwrap();
+        }
+        assert!(refusal(&folder).contains("more than 1000 files"));
+    }
+}

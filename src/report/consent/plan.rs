@@ -73,6 +73,7 @@ fn one(plan: &Plan, used: &mut Used, sheet: &mut Sheet) {
         params,
         env: variables,
         secrets,
+        skills,
         policy: shared,
         timeout,
         budget: whole,
@@ -96,6 +97,10 @@ fn one(plan: &Plan, used: &mut Used, sheet: &mut Sheet) {
     env(variables, sheet);
     for own in secrets {
         secret(own, sheet);
+    }
+    if let Some(skills) = skills {
+        let names: Vec<String> = skills.iter().map(ToString::to_string).collect();
+        sheet.each(Kind::Work, Sense::Plain, "skills", &names);
     }
     policy(shared, sheet);
     bound(sheet, "timeout", *timeout);

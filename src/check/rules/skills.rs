@@ -115,19 +115,16 @@ fn arguments(used: &Spanned<SkillUse>, script: &SkillScript, notes: &mut Notes) 
     };
     for (name, value) in given {
         let mut known = script.args.iter();
-        match known.find(|(known, _)| known.value == name.value) {
-            Some((_, arg)) => {
-                if let Some(mistake) = constant(&value.value.0, &arg.schema) {
-                    let message = format!("argument `{}`: {mistake}", name.value);
-                    notes.note(Diagnostic::new(Code::TypeWrong, value.span, message));
-                }
-            }
-            None => {
-                let message = format!("the script takes no argument `{}`", name.value);
-                let mistake = Diagnostic::new(Code::UnknownArgument, name.span, message);
-                let known = script.args.iter().map(|(known, _)| known.value.as_str());
-                notes.misspelt(mistake, name.value.as_str(), known, "remove it");
-            }
+        let Some((_, arg)) = known.find(|(known, _)| known.value == name.value) else {
+            let message = format!("the script takes no argument `{}`", name.value);
+            let mistake = Diagnostic::new(Code::UnknownArgument, name.span, message);
+            let known = script.args.iter().map(|(known, _)| known.value.as_str());
+            notes.misspelt(mistake, name.value.as_str(), known, "remove it");
+            continue;
+        };
+        if let Some(mistake) = constant(&value.value.0, &arg.schema) {
+            let message = format!("argument `{}`: {mistake}", name.value);
+            notes.note(Diagnostic::new(Code::TypeWrong, value.span, message));
         }
     }
     for (name, arg) in script.args.iter().filter(|(_, arg)| arg.is_required()) {

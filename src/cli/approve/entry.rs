@@ -177,6 +177,11 @@ fn verified(
     // Who runs what they signed for in the same moment has approved what it makes, too: only
     // what was looked at in advance is held to the byte while it runs.
     let in_advance = statement.run.is_none();
+    let (pins, skills) = if in_advance {
+        (start.pins.clone(), Vec::new())
+    } else {
+        (Vec::new(), of_skills(ready, &start.pins))
+    };
     let approved = Approved {
         policy: match approvers.policy {
             Policy::Owner => ApprovalPolicy::Owner,
@@ -190,10 +195,8 @@ fn verified(
         executions: statement.executions,
         expires: statement.expires,
         initiator,
-        pins: in_advance.then(|| start.pins.clone()).unwrap_or_default(),
-        skills: (!in_advance)
-            .then(|| of_skills(ready, &start.pins))
-            .unwrap_or_default(),
+        pins,
+        skills,
     };
     let path = token_path(std::path::Path::new(&ready.path));
     Ok(Entered {

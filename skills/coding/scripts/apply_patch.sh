@@ -10,6 +10,12 @@ refuse() {
     exit "${3:-2}"
 }
 
+# Where the results go.
+results() {
+    if [ -n "${WF_OUTPUT:-}" ]; then cat >>"$WF_OUTPUT"; else cat; fi
+}
+
+# A path that no command takes for an option.
 plain() {
     case $1 in
         /*) printf '%s' "$1" ;;
@@ -131,4 +137,4 @@ fi
     echo "files=$files"
     echo "added=$added"
     echo "removed=$removed"
-} >>"${WF_OUTPUT:-/dev/stdout}"
+} | results

@@ -10,6 +10,11 @@ refuse() {
     exit 2
 }
 
+# Where the results go.
+results() {
+    if [ -n "${WF_OUTPUT:-}" ]; then cat >>"$WF_OUTPUT"; else cat; fi
+}
+
 # A path that no command takes for an option.
 plain() {
     case $1 in
@@ -142,7 +147,7 @@ passed=false
     echo "passed=$passed"
     echo "exit_code=$code"
     echo "kind=$kind"
-} >>"${WF_OUTPUT:-/dev/stdout}"
+} | results
 if [ "$passed" = false ]; then
     echo "run_tests: the tests failed with exit code $code ($kind)" >&2
     [ -n "$report_only" ] || exit 1

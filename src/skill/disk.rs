@@ -56,6 +56,9 @@ pub enum Refusal {
     /// Its name cannot be written down in a lock file.
     #[error("its name is not UTF-8, or has a control character in it")]
     Name,
+    /// A path is none of a file in the folder.
+    #[error("this is no path of a file in the skill's folder")]
+    Outside,
     /// There are too many.
     #[error("the skill has more than {MAX_FILES} files")]
     TooMany,
@@ -81,6 +84,7 @@ impl Unbundled {
             Refusal::Link => "put the file itself there",
             Refusal::Special => "take it out of the skill's folder",
             Refusal::Name => "rename it",
+            Refusal::Outside => "name a file of the skill's folder",
             Refusal::TooMany | Refusal::TooDeep => "take out what the skill does not need",
             Refusal::TooLarge(_) | Refusal::AllTooLarge => {
                 "take out what the skill does not need, or let a script fetch it"

@@ -66,6 +66,12 @@ fn of_front_matter() -> Vec<Case> {
             &[not_yaml],
         ),
         case("twice", my, skill(my, "name: my-skill\n"), &[not_yaml]),
+    ]
+}
+
+fn of_fields() -> Vec<Case> {
+    let my = "my-skill";
+    vec![
         case(
             "unknown",
             my,
@@ -138,6 +144,11 @@ fn of_names() -> Vec<Case> {
             skill("my_skill", ""),
             &[&format!("Skill name 'my_skill' {chars}")],
         ),
+    ]
+}
+
+fn of_names_and_folders() -> Vec<Case> {
+    vec![
         case(
             "other folder",
             "wrong-name",
@@ -210,7 +221,14 @@ fn of_texts() -> Vec<Case> {
 
 #[test]
 fn texts_are_judged_with_the_same_words() {
-    let cases = [of_front_matter(), of_names(), of_texts()].concat();
+    let cases = [
+        of_front_matter(),
+        of_fields(),
+        of_names(),
+        of_names_and_folders(),
+        of_texts(),
+    ];
+    let cases = cases.concat();
     for (what, folder, text, says) in cases {
         let found: Vec<String> = reference(&text, folder)
             .into_iter()

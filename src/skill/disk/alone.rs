@@ -28,7 +28,7 @@ pub fn skill_md(folder: &Path) -> Result<Option<(&'static str, Vec<u8>)>, Unbund
 pub fn file(folder: &Path, path: &str) -> Result<Vec<u8>, Unbundled> {
     let place = folder.join(path);
     let failed = |errno| match errno {
-        Errno::NOENT | Errno::NOTDIR => Refusal::Missing,
+        Errno::NOENT | Errno::NOTDIR => Refusal::Outside,
         errno => refused(errno),
     };
     let mut here = openat(CWD, folder, FOLDER, Mode::empty())
@@ -40,7 +40,7 @@ pub fn file(folder: &Path, path: &str) -> Result<Vec<u8>, Unbundled> {
         .chain([&last])
         .any(|part| matches!(*part, "" | "." | ".."))
     {
-        return Err(error(place, Refusal::Name));
+        return Err(error(place, Refusal::Outside));
     }
     for part in parts {
         here = openat(&here, part, FOLDER, Mode::empty())

@@ -28,11 +28,11 @@ pub fn run(ui: &Ui, args: &PromptArgs) -> Result<Exit, Failure> {
     };
     let block = prompt(&offers);
     // A program gets the text as it is; a person's terminal must not be told what to do by it.
-    ui.print(&if ui.env.terminal {
-        visible(&block)
+    if ui.env.terminal {
+        ui.print(&visible(&block))?;
     } else {
-        block
-    })?;
+        ui.print_bytes(block.as_bytes())?;
+    }
     Ok(Exit::Ok)
 }
 

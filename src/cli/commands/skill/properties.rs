@@ -4,7 +4,7 @@ use clap::Args;
 
 use super::walk::{Place, place};
 use crate::cli::{Exit, Failure, Ui};
-use crate::skill::{ascii_json, properties};
+use crate::skill::{NoText, ascii_json, properties};
 
 /// Print the properties of a skill as JSON, as the reference package does
 #[derive(Args, Debug)]
@@ -27,10 +27,11 @@ pub fn run(ui: &Ui, args: &PropertiesArgs) -> Result<Exit, Failure> {
 pub fn text(place: &Place) -> Result<String, Failure> {
     match &place.text {
         Ok(text) => Ok(text.clone()),
-        Err(_) => Err(invalid(
-            place,
-            &format!("SKILL.md not found in {}", place.shown),
-        )),
+        Err(NoText::NoFile | NoText::NoFolder) => {
+            let message = format!("SKILL.md not found in {}", place.shown);
+            Err(invalid(place, &message))
+        }
+        Err(none) => Err(invalid(place, &none.finding(&place.shown).message)),
     }
 }
 

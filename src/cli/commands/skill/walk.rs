@@ -3,6 +3,7 @@ use std::path::{Path, PathBuf};
 
 use crate::cli::{Exit, Failure, Ui, normal, relative};
 use crate::report::consent::visible;
+use crate::skill::disk::Refusal;
 use crate::skill::{NoText, disk};
 
 /// How deep skills are looked for below a folder.
@@ -28,8 +29,7 @@ pub struct Place {
     pub text: Result<String, NoText>,
 }
 
-/// The place that a path means. A path that does not exist, and a SKILL.md that is there and
-/// cannot be read, are failures.
+/// The place that a path means. A path that does not exist is a failure.
 pub fn place(ui: &Ui, path: &Path) -> Result<Place, Failure> {
     let given = path;
     let path = normal(&ui.env.cwd().join(path));
@@ -47,33 +47,30 @@ pub fn place(ui: &Ui, path: &Path) -> Result<Place, Failure> {
         Some(parent) if is_skill_md && path.is_file() => parent.to_path_buf(),
         _ => path,
     };
-    read(ui, folder)
+    Ok(read(ui, folder))
 }
 
-fn read(ui: &Ui, folder: PathBuf) -> Result<Place, Failure> {
+fn read(ui: &Ui, folder: PathBuf) -> Place {
     let shown = visible(&relative(&folder, ui.env.cwd()));
     let name = folder
         .file_name()
         .map_or(String::new(), |name| name.to_string_lossy().into_owned());
-    let (file, text) = if folder.is_dir() {
-        let read = disk::skill_md(&folder).map_err(|error| {
-            let message = visible(&error.to_string());
-            Failure::new(Exit::Invalid, message).hint(error.remedy())
-        })?;
-        match read {
-            None => ("SKILL.md", Err(NoText::NoFile)),
-            Some((file, bytes)) => (file, String::from_utf8(bytes).map_err(|_| NoText::NotText)),
-        }
-    } else {
-        ("SKILL.md", Err(NoText::NoFolder))
+    let (file, text) = match disk::skill_md(&folder) {
+        _ if !folder.is_dir() => ("SKILL.md", Err(NoText::NoFolder)),
+        Ok(None) => ("SKILL.md", Err(NoText::NoFile)),
+        Ok(Some((file, bytes))) => (file, String::from_utf8(bytes).map_err(|_| NoText::NotText)),
+        Err(error) => match error.why {
+            Refusal::Link => ("SKILL.md", Err(NoText::Link)),
+            _ => ("SKILL.md", Err(NoText::Unreadable)),
+        },
     };
-    Ok(Place {
+    Place {
         shown,
         folder,
         name,
         file,
         text,
-    })
+    }
 }
 
 /// The skills that paths mean: a skill, its SKILL.md, or all skills below a folder. The second is
@@ -93,9 +90,7 @@ pub fn places(ui: &Ui, paths: &[PathBuf]) -> Result<(Vec<Place>, bool), Failure>
         if below.is_empty() {
             all.push(named);
         }
-        for folder in below {
-            all.push(read(ui, folder)?);
-        }
+        all.extend(below.into_iter().map(|folder| read(ui, folder)));
     }
     Ok((all, is_cut))
 }
@@ -119,7 +114,7 @@ fn collect(folder: &Path, (depth, budget): (usize, &mut usize), found: &mut Vec<
         *budget -= 1;
         if ["SKILL.md", "skill.md"]
             .iter()
-            .any(|name| path.join(name).is_file())
+            .any(|name| is_there(&path.join(name)))
         {
             found.push(path);
         } else {
@@ -127,4 +122,9 @@ fn collect(folder: &Path, (depth, budget): (usize, &mut usize), found: &mut Vec<
         }
     }
     is_cut
+}
+
+/// Whether a name is taken, by whatever: what is no file is a finding, and no reason to pass over.
+fn is_there(path: &Path) -> bool {
+    fs::symlink_metadata(path).is_ok()
 }

@@ -44,6 +44,7 @@ mod rounds;
 mod schedule;
 mod schemas;
 mod secrets;
+mod shipped;
 mod sim;
 mod skills;
 mod spec;

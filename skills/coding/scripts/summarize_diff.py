@@ -3,12 +3,12 @@
 Exit codes: 0 done, 2 cannot be done.
 """
 
-import argparse
 import json
 import os
 import re
 import subprocess
 import sys
+from types import SimpleNamespace
 
 MOST_BYTES = 50 * 1024 * 1024
 MOST_FILES = 500
@@ -222,14 +222,27 @@ def write(path, value):
         refuse(f"the sum cannot be written: {error}", "give --out below a folder that the step may write")
 
 
+def arguments(**kinds):
+    """The flags, each `one` value, `many`, or a `flag` without one."""
+    given = {name: {"one": None, "many": [], "flag": False}[kind] for name, kind in kinds.items()}
+    for word in sys.argv[1:]:
+        flag, sign, value = word.partition("=")
+        name = flag[2:].replace("-", "_")
+        kind = kinds.get(name) if flag == "--" + name.replace("_", "-") else None
+        if kind is None or (kind == "flag") == bool(sign):
+            refuse(f"unknown argument: {word!r}", "a flag and its value are one word: --flag=VALUE")
+        if kind == "many":
+            given[name].append(value)
+        else:
+            given[name] = value if sign else True
+    return SimpleNamespace(**given)
+
+
 def main():
-    parser = argparse.ArgumentParser(allow_abbrev=False, description=__doc__)
-    parser.add_argument("--diff")
-    parser.add_argument("--from", dest="old")
-    parser.add_argument("--to", dest="new", default="HEAD")
-    parser.add_argument("--out")
-    parser.add_argument("--try", dest="is_sample", action="store_true")
-    args = parser.parse_args()
+    args = arguments(**{"diff": "one", "from": "one", "to": "one", "out": "one", "try": "flag"})
+    args.old, args.new, args.is_sample = vars(args)["from"], args.to, vars(args)["try"]
+    if args.new is None:
+        args.new = "HEAD"
     if (args.diff is None) == (args.old is None):
         refuse("it is not clear what to look at", "give either --diff=FILE or --from=REVISION")
     if args.out == "":

@@ -3,11 +3,11 @@
 Exit codes: 0 done, 2 cannot be done.
 """
 
-import argparse
 import json
 import os
 import re
 import sys
+from types import SimpleNamespace
 
 ID = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 NAME = re.compile(r"[a-z][a-z0-9_]*")
@@ -79,16 +79,26 @@ def plan(args, steps, checks):
     return "\n".join(lines)
 
 
+def arguments(**kinds):
+    """The flags, each `one` value, `many`, or a `flag` without one."""
+    given = {name: {"one": None, "many": [], "flag": False}[kind] for name, kind in kinds.items()}
+    for word in sys.argv[1:]:
+        flag, sign, value = word.partition("=")
+        name = flag[2:].replace("-", "_")
+        kind = kinds.get(name) if flag == "--" + name.replace("_", "-") else None
+        if kind is None or (kind == "flag") == bool(sign):
+            refuse(f"unknown argument: {word!r}", "a flag and its value are one word: --flag=VALUE")
+        if kind == "many":
+            given[name].append(value)
+        else:
+            given[name] = value if sign else True
+    return SimpleNamespace(**given)
+
+
 def main():
-    parser = argparse.ArgumentParser(allow_abbrev=False, description=__doc__)
-    parser.add_argument("--id", required=True)
-    parser.add_argument("--step", action="append", required=True)
-    parser.add_argument("--verify", action="append", default=[])
-    parser.add_argument("--title")
-    parser.add_argument("--out", required=True)
-    parser.add_argument("--parallel", action="store_true")
-    parser.add_argument("--dry-run", action="store_true")
-    args = parser.parse_args()
+    args = arguments(id="one", step="many", verify="many", title="one", out="one", parallel="flag", dry_run="flag")
+    if not (args.id and args.step and args.out):
+        refuse("something is missing", "give --id=NAME, --step=NAME=COMMAND and --out=FILE")
     if not ID.fullmatch(args.id) or len(args.id) > LONGEST:
         refuse(f"this is no id: {args.id!r}", "use lower-case words joined by hyphens, as nightly-report")
     steps, checks = named(args.step, "--step"), named(args.verify, "--verify")

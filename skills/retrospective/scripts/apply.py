@@ -3,7 +3,6 @@
 Exit codes: 0 done, 2 cannot be done.
 """
 
-import argparse
 import hashlib
 import json
 import os
@@ -11,6 +10,7 @@ import re
 import shutil
 import sys
 import tempfile
+from types import SimpleNamespace
 
 SKILL = re.compile(r"[^\s/._-]+(-[^\s/._-]+)*")
 HUNK = re.compile(r"@@ -(\d+)(?:,(\d+))? \+\d+(?:,(\d+))? @@")
@@ -67,13 +67,26 @@ def patched(text, diff):
     return "\n".join(new + old[at:]) + "\n"
 
 
+def arguments(**kinds):
+    """The flags, each `one` value, `many`, or a `flag` without one."""
+    given = {name: {"one": None, "many": [], "flag": False}[kind] for name, kind in kinds.items()}
+    for word in sys.argv[1:]:
+        flag, sign, value = word.partition("=")
+        name = flag[2:].replace("-", "_")
+        kind = kinds.get(name) if flag == "--" + name.replace("_", "-") else None
+        if kind is None or (kind == "flag") == bool(sign):
+            refuse(f"unknown argument: {word!r}", "a flag and its value are one word: --flag=VALUE")
+        if kind == "many":
+            given[name].append(value)
+        else:
+            given[name] = value if sign else True
+    return SimpleNamespace(**given)
+
+
 def main():
-    parser = argparse.ArgumentParser(allow_abbrev=False, description=__doc__)
-    parser.add_argument("--proposal", required=True)
-    parser.add_argument("--digest", required=True)
-    parser.add_argument("--into", required=True)
-    parser.add_argument("--skills", action="append", default=[])
-    args = parser.parse_args()
+    args = arguments(proposal="one", digest="one", into="one", skills="many")
+    if not (args.proposal and args.digest and args.into):
+        refuse("something is missing", "give --proposal=FILE, --digest=SHA256 and --into=FOLDER")
     try:
         with open(args.proposal, "rb") as file:
             content = file.read()

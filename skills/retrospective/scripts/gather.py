@@ -4,12 +4,12 @@ It runs outside of the sandbox: nothing in it can reach the state of wf.
 Exit codes: 0 done, 2 cannot be done.
 """
 
-import argparse
 import json
 import os
 import subprocess
 import sys
 import tempfile
+from types import SimpleNamespace
 
 TAIL = 40
 
@@ -71,13 +71,30 @@ def one(wf, found, known):
     return {"kind": "run", "show": shown, "works": known[key], "logs": logs}
 
 
+def arguments(**kinds):
+    """The flags, each `one` value, `many`, or a `flag` without one."""
+    given = {name: {"one": None, "many": [], "flag": False}[kind] for name, kind in kinds.items()}
+    for word in sys.argv[1:]:
+        flag, sign, value = word.partition("=")
+        name = flag[2:].replace("-", "_")
+        kind = kinds.get(name) if flag == "--" + name.replace("_", "-") else None
+        if kind is None or (kind == "flag") == bool(sign):
+            refuse(f"unknown argument: {word!r}", "a flag and its value are one word: --flag=VALUE")
+        if kind == "many":
+            given[name].append(value)
+        else:
+            given[name] = value if sign else True
+    return SimpleNamespace(**given)
+
+
 def main():
-    parser = argparse.ArgumentParser(allow_abbrev=False, description=__doc__)
-    parser.add_argument("--out", required=True)
-    parser.add_argument("--state")
-    parser.add_argument("--plan")
-    parser.add_argument("--limit", type=int, default=500)
-    args = parser.parse_args()
+    args = arguments(out="one", state="one", plan="one", limit="one")
+    if not args.out:
+        refuse("it is not said where to", "give --out=FILE")
+    try:
+        args.limit = 500 if args.limit is None else int(args.limit)
+    except ValueError:
+        args.limit = 0
     if not 0 < args.limit <= 100_000:
         refuse(f"--limit is not from 1 to 100000: {args.limit}", "say how many runs are looked at")
     wf = Asked(os.environ.get("WF") or "wf", args.state)

@@ -3,7 +3,6 @@
 Exit codes: 0 done, also without a proposal; 2 cannot be done.
 """
 
-import argparse
 import difflib
 import hashlib
 import json
@@ -11,6 +10,7 @@ import os
 import re
 import sys
 from collections import namedtuple
+from types import SimpleNamespace
 
 # The least number of runs that must speak for a change. No argument lowers it.
 BAR = 5
@@ -273,14 +273,31 @@ def put(folder, own, text):
     return path
 
 
+def arguments(**kinds):
+    """The flags, each `one` value, `many`, or a `flag` without one."""
+    given = {name: {"one": None, "many": [], "flag": False}[kind] for name, kind in kinds.items()}
+    for word in sys.argv[1:]:
+        flag, sign, value = word.partition("=")
+        name = flag[2:].replace("-", "_")
+        kind = kinds.get(name) if flag == "--" + name.replace("_", "-") else None
+        if kind is None or (kind == "flag") == bool(sign):
+            refuse(f"unknown argument: {word!r}", "a flag and its value are one word: --flag=VALUE")
+        if kind == "many":
+            given[name].append(value)
+        else:
+            given[name] = value if sign else True
+    return SimpleNamespace(**given)
+
+
 def main():
-    parser = argparse.ArgumentParser(allow_abbrev=False, description=__doc__)
-    parser.add_argument("--evidence", action="append", required=True)
-    parser.add_argument("--skill")
-    parser.add_argument("--bar", type=int, default=BAR)
-    parser.add_argument("--skills", action="append", default=[])
-    parser.add_argument("--out", default="proposals")
-    args = parser.parse_args()
+    args = arguments(evidence="many", skill="one", bar="one", skills="many", out="one")
+    if not args.evidence or args.out == "":
+        refuse("there is nothing to read, or nowhere to write", "give --evidence=FILE, and perhaps --out=FOLDER")
+    args.out = args.out or "proposals"
+    try:
+        args.bar = BAR if args.bar is None else int(args.bar)
+    except ValueError:
+        refuse(f"--bar is no number: {args.bar!r}", f"leave it out, or give {BAR} or more")
     if args.bar < BAR:
         refuse(f"the bar cannot be lower than {BAR}", f"leave --bar out, or give more than {BAR}")
     places = args.skills or ["skills", ".agents/skills", ".claude/skills"]

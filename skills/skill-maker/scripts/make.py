@@ -3,13 +3,13 @@
 Exit codes: 0 done, 2 cannot be done.
 """
 
-import argparse
 import json
 import os
 import re
 import shutil
 import sys
 import tempfile
+from types import SimpleNamespace
 
 NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 SCRIPT = re.compile(r"[a-z][a-z0-9_]*\.(py|sh)")
@@ -59,7 +59,6 @@ PYTHON = '''\
 Exit codes: 0 done, 2 cannot be done.
 """
 
-import argparse
 import json
 import os
 import sys
@@ -72,14 +71,20 @@ def refuse(what, remedy):
 
 
 def main():
-    parser = argparse.ArgumentParser(allow_abbrev=False, description=__doc__)
-    parser.add_argument("--path", required=True)
-    parser.add_argument("--dry-run", action="store_true")
-    args = parser.parse_args()
+    path, is_dry = "", False
+    for word in sys.argv[1:]:
+        if word.startswith("--path="):
+            path = word[len("--path="):]
+        elif word == "--dry-run":
+            is_dry = True
+        else:
+            refuse(f"unknown argument: {word!r}", "a flag and its value are one word: --path=FILE")
+    if not path:
+        refuse("no file is named", "give --path=FILE")
     lines = 0
-    if not args.dry_run:
+    if not is_dry:
         try:
-            with open(args.path, "rb") as file:
+            with open(path, "rb") as file:
                 lines = sum(1 for _ in file)
         except (OSError, ValueError) as error:
             refuse(f"the file cannot be read: {error}", "give --path relative to where this runs")
@@ -212,15 +217,30 @@ def write(folder, made):
         raise
 
 
+def arguments(**kinds):
+    """The flags, each `one` value, `many`, or a `flag` without one."""
+    given = {name: {"one": None, "many": [], "flag": False}[kind] for name, kind in kinds.items()}
+    for word in sys.argv[1:]:
+        flag, sign, value = word.partition("=")
+        name = flag[2:].replace("-", "_")
+        kind = kinds.get(name) if flag == "--" + name.replace("_", "-") else None
+        if kind is None or (kind == "flag") == bool(sign):
+            refuse(f"unknown argument: {word!r}", "a flag and its value are one word: --flag=VALUE")
+        if kind == "many":
+            given[name].append(value)
+        else:
+            given[name] = value if sign else True
+    return SimpleNamespace(**given)
+
+
 def main():
-    parser = argparse.ArgumentParser(allow_abbrev=False, description=__doc__)
-    parser.add_argument("--name", required=True)
-    parser.add_argument("--description", required=True)
-    parser.add_argument("--script", action="append", default=[])
-    parser.add_argument("--freedom", choices=sorted(FREEDOM), default="medium")
-    parser.add_argument("--into", default="skills")
-    parser.add_argument("--dry-run", action="store_true")
-    args = parser.parse_args()
+    args = arguments(name="one", description="one", script="many", freedom="one", into="one", dry_run="flag")
+    if not (args.name and args.description):
+        refuse("something is missing", "give --name=NAME and --description=TEXT")
+    args.freedom = "medium" if args.freedom is None else args.freedom
+    args.into = "skills" if args.into is None else args.into
+    if args.freedom not in FREEDOM:
+        refuse(f"unknown freedom: {args.freedom!r}", "use high, medium or low")
     check(args)
     made = files(args)
     folder = os.path.join(args.into, args.name)

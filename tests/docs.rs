@@ -17,7 +17,6 @@ use std::collections::BTreeMap;
 use wf::config::Config;
 use wf::name::SkillName;
 use wf::source::Source;
-use wf::source::Source;
 use wf::spec::{self, Memory};
 
 use crate::support::Sandbox;

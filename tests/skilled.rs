@@ -4,7 +4,7 @@
 use crate::support::{Did, Sandbox};
 
 /// A skill with scripts that tell what they were given, and try what they may not.
-const SKILL: &str = r#"---
+const SKILL: &str = r"---
 name: tools
 description: Tools for tests. Use them where a test needs a script.
 metadata:
@@ -21,7 +21,7 @@ metadata:
       scripts/read.py: {}
 ---
 # Tools
-"#;
+";
 
 const TELL: &str = r#"printf '%s\n' "$@" > out/words
 echo "words=$#" >> "$WF_OUTPUT"

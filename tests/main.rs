@@ -46,6 +46,7 @@ mod schemas;
 mod secrets;
 mod sim;
 mod skilled;
+mod skills;
 mod spec;
 mod support;
 mod tidy;

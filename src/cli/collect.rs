@@ -13,6 +13,8 @@ use crate::spec::GATES;
 pub struct Collected {
     /// Plans and other specs.
     pub plans: Vec<PathBuf>,
+    /// The SKILL.md of skills.
+    pub skills: Vec<PathBuf>,
     /// Configurations, and lists of approvers.
     pub configs: Vec<PathBuf>,
     /// How many Markdown files of folders have no front matter.
@@ -60,6 +62,8 @@ impl Collected {
     fn file(&mut self, path: PathBuf) {
         if path.file_name().is_some_and(is_config) {
             self.configs.push(path);
+        } else if path.file_name().is_some_and(is_skill) {
+            self.skills.push(path);
         } else {
             self.plans.push(path);
         }
@@ -79,6 +83,8 @@ impl Collected {
             }
             if is_config(entry.file_name()) {
                 self.configs.push(path.to_path_buf());
+            } else if is_skill(entry.file_name()) {
+                self.skills.push(path.to_path_buf());
             } else if path.extension().is_some_and(|extension| extension == "md") {
                 if has_front_matter(path) {
                     self.plans.push(path.to_path_buf());
@@ -92,6 +98,11 @@ impl Collected {
 
 fn is_config(name: &std::ffi::OsStr) -> bool {
     name == CONFIG || name == APPROVERS
+}
+
+/// Whether a file is what makes its folder a skill.
+fn is_skill(name: &std::ffi::OsStr) -> bool {
+    name == "SKILL.md" || name == "skill.md"
 }
 
 /// Folders in which others' files are put.
@@ -126,11 +137,13 @@ mod tests {
         write(".hidden/d.md", "---\n---\n");
         write("target/e.md", "---\n---\n");
         write("sub/wf.yaml", "");
+        write("skills/s/SKILL.md", "no front matter");
         write("notes.txt", "---\n");
         let mut found = Collected::default();
         found.folder(dir.path());
         let expected = Collected {
             plans: vec![dir.path().join("a/c.md"), dir.path().join("b.md")],
+            skills: vec![dir.path().join("skills/s/SKILL.md")],
             configs: vec![dir.path().join("sub/wf.yaml")],
             skipped: 1,
         };

@@ -33,8 +33,32 @@ pub fn load(text: &str, folder: &str) -> Result<Skill, Vec<Finding>> {
         let message = "a byte-order mark stands before the front matter";
         warnings.push(Finding::new("START", Span::new(0, 3), message).help("take it out"));
     }
-    let read = front_matter(text, &mut warnings).map_err(|finding| vec![finding])?;
-    fields::skill(&read, folder, warnings)
+    let read = front_matter(text, &mut warnings);
+    let loaded = match read {
+        Ok(read) => fields::skill(&read, folder, warnings),
+        Err(finding) => Err(vec![finding]),
+    };
+    loaded.or_else(|broken| by_reference(text, folder).ok_or(broken))
+}
+
+/// What the reference validator accepts for reasons of its own is loaded as it reads it.
+fn by_reference(text: &str, folder: &str) -> Option<Skill> {
+    if !reference::reference(text, folder).is_empty() {
+        return None;
+    }
+    let root = reference::read(text).ok()?;
+    let message = "the front matter can be read only as the reference validator reads it: from the \
+                   first `---` to the second, wherever they stand";
+    let warning = Finding::new("FENCE", Span::new(0, text.floor_char_boundary(3)), message);
+    let warnings = vec![warning.help("put each `---` on its own line")];
+    let body = reference::body(text);
+    let read = Read {
+        text,
+        root,
+        body,
+        has_places: false,
+    };
+    fields::skill(&read, folder, warnings).ok()
 }
 
 /// The front matter, and where the body is.
@@ -47,37 +71,12 @@ pub(super) struct Read<'a> {
 }
 
 fn front_matter<'a>(text: &'a str, warnings: &mut Vec<Finding>) -> Result<Read<'a>, Finding> {
-    let parts = by_lines(text);
-    let finding = match parts {
-        Err(why) => unfenced(why, text),
-        Ok(parts) => match tree(text, parts, warnings) {
-            Ok(root) => {
-                let body = parts.body;
-                let has_places = true;
-                return Ok(Read {
-                    text,
-                    root,
-                    body,
-                    has_places,
-                });
-            }
-            Err(finding) => finding,
-        },
-    };
-    // What the reference validator accepts for its own reasons is loaded, too.
-    let Ok(root) = reference::read(text) else {
-        return Err(finding);
-    };
-    let message = "the front matter can only be read if it ends at the first `---`, wherever it is";
-    warnings
-        .push(Finding::new("FENCE", finding.span, message).help("put each `---` on its own line"));
-    let body = reference::body(text);
-    let has_places = false;
+    let parts = by_lines(text).map_err(|why| unfenced(why, text))?;
     Ok(Read {
         text,
-        root,
-        body,
-        has_places,
+        root: tree(text, parts, warnings)?,
+        body: parts.body,
+        has_places: true,
     })
 }
 

@@ -5,10 +5,13 @@
 //! reading it has bounds in size, depth and number.
 
 mod bundle;
+mod discover;
 pub mod disk;
 mod fences;
 mod load;
+mod prompt;
 mod reference;
+mod search;
 #[expect(
     clippy::module_inception,
     reason = "a skill is what the module is about"
@@ -17,11 +20,16 @@ mod skill;
 mod standard;
 #[cfg(test)]
 mod tests;
+mod verdict;
 mod words;
 mod yaml;
 
 pub use bundle::{Bundle, BundleFile};
+pub use discover::{Discovery, Found, Look, MOST, SHELVES, Shelf, discover, shelves};
 pub use load::{MAX_TEXT, load};
+pub use prompt::{Offer, ascii_json, prompt, properties};
 pub use reference::{MAX_COMPATIBILITY, MAX_DESCRIPTION, MAX_NAME, NoText, reference};
+pub use search::{Searched, search};
 pub use skill::{Finding, Skill};
 pub use standard::standard;
+pub use verdict::{Profile, Subject, Verdict, verdict};

@@ -40,6 +40,10 @@ pub enum NoText {
     NoFile,
     /// The file is not UTF-8.
     NotText,
+    /// The file is a link, which is not followed.
+    Link,
+    /// The file is too large, is none, or the system refuses.
+    Unreadable,
 }
 
 impl NoText {
@@ -50,6 +54,14 @@ impl NoText {
             Self::NoFolder => ("NOTDIR", format!("Not a directory: {shown}")),
             Self::NoFile => ("NOFILE", "Missing required file: SKILL.md".into()),
             Self::NotText => ("ENCODING", "SKILL.md is not UTF-8 text".into()),
+            Self::Link => (
+                "UNREADABLE",
+                "SKILL.md is a link, which is not followed".into(),
+            ),
+            Self::Unreadable => (
+                "UNREADABLE",
+                "SKILL.md cannot be read: it is larger than 1 MiB, is no file, or is not yours to read".into(),
+            ),
         };
         Finding::new(code, Span::default(), message)
     }

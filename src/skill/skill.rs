@@ -1,5 +1,6 @@
 use std::collections::BTreeMap;
 
+use crate::diag::{Code, Diagnostic};
 use crate::source::Span;
 
 /// A skill as wf loads it: as much as it says, whatever else is wrong with it.
@@ -55,5 +56,20 @@ impl Finding {
     pub fn help(mut self, help: impl Into<String>) -> Self {
         self.help = Some(help.into());
         self
+    }
+
+    /// The same as a mistake of a file: of a skill that does not load, or of one that does.
+    pub fn diagnostic(&self, loads: bool) -> Diagnostic {
+        let code = if loads {
+            Code::SkillNoted
+        } else {
+            Code::SkillUnreadable
+        };
+        let message = format!("{} ({})", self.message, self.code);
+        let mistake = Diagnostic::new(code, self.span, message);
+        match &self.help {
+            Some(help) => mistake.help(help.clone()),
+            None => mistake,
+        }
     }
 }

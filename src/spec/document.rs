@@ -5,9 +5,6 @@ use super::{body, front_matter, markdown, yaml};
 use crate::diag::{Code, Diagnostic, nearest};
 use crate::source::{Source, Span};
 
-/// The kinds of spec files that this version cannot use yet.
-const LATER: [&str; 1] = ["skill"];
-
 /// The kinds of spec files that there are.
 const KINDS: [&str; 4] = ["plan", "dag", "goal", "gate"];
 
@@ -80,20 +77,20 @@ fn declare(tree: &Node<'_>, path: &str, decoder: &mut Decoder<'_>) -> Option<Spe
 fn no_kind(path: &str, at: Span) -> Diagnostic {
     let name = path.rsplit('/').next().unwrap_or(path);
     if name == "SKILL.md" {
-        let message = "a skill is known and not built yet";
-        return Diagnostic::new(Code::KindNotBuilt, at, message);
+        let message = "this is a skill, and no plan, goal or gate";
+        let help = "`wf skill validate` checks it, and a step takes it with `skill:`";
+        return Diagnostic::new(Code::KeyMissing, at, message).help(help);
     }
     Diagnostic::new(Code::KeyMissing, at, "the file does not say its `kind`")
         .help("write `kind: plan`, `kind: dag`, `kind: goal` or `kind: gate`")
 }
 
 fn other_kind(word: &str, at: Span) -> Diagnostic {
-    if LATER.contains(&word) {
-        let message = format!("a {word} is known and not built yet");
-        return Diagnostic::new(Code::KindNotBuilt, at, message);
-    }
     let mistake = Diagnostic::new(Code::KindUnknown, at, format!("there is no kind `{word}`"));
-    match nearest(word, KINDS.into_iter().chain(LATER)) {
+    if word == "skill" {
+        return mistake.help("a skill is a folder with a SKILL.md, which has no `kind`");
+    }
+    match nearest(word, KINDS) {
         Some(near) => mistake.meant(Some(near)),
         None => mistake.help("a file is a `plan`, a `dag`, a `goal` or a `gate`"),
     }

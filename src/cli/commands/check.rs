@@ -5,18 +5,20 @@ use clap::Args;
 use crate::cli::collect::{Collected, collect};
 use crate::cli::workspace::APPROVERS;
 use crate::cli::{Exit, Failure, Ui, load, relative};
-use crate::diag::Severity;
+use crate::diag::{Code, Diagnostic, Severity};
 use crate::report::follow::Volume;
 use crate::report::mistakes::{Checked, annotations, json, sarif, summary, text};
 use crate::report::plural;
-use crate::spec::Disk;
+use crate::skill::{disk, load as load_skill};
+use crate::source::{Source, Span};
+use crate::spec::{Disk, skill_own};
 
-/// Check plans and gates without running them
+/// Check plans, gates and skills without running them
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
   wf check                       workflows/, gates/, wf.yaml and approvers.yaml
-  wf check plan.md ops/          a file, and the plans of a folder
+  wf check plan.md ops/          a file, and the plans and skills of a folder
   wf check --sarif > wf.sarif    for a code scanner
 
 Every mistake of every file is told at once. Exit code 3 if there are errors.")]
@@ -69,8 +71,58 @@ fn check_all(ui: &Ui, collected: &Collected) -> Vec<Checked> {
         };
         add(&mut all, checked.into_iter().collect());
     }
+    for path in &collected.skills {
+        add(&mut all, skill(ui, path).into_iter().collect());
+    }
     all.sort_by(|a, b| a.source.path().cmp(b.source.path()));
     all
+}
+
+/// What keeps a skill from loading, or what is odd about it.
+fn skill(ui: &Ui, path: &Path) -> Option<Checked> {
+    let folder = path.parent()?;
+    let shown = relative(path, ui.env.cwd());
+    let broken = |code, message: String| {
+        let source = Source::new(shown.clone(), "");
+        let diagnostics = vec![Diagnostic::new(code, Span::default(), message)];
+        Some(Checked {
+            source,
+            diagnostics,
+        })
+    };
+    let bytes = match disk::skill_md(folder) {
+        Ok(read) => read.map(|(_, bytes)| bytes).unwrap_or_default(),
+        Err(error) => {
+            return broken(
+                Code::FileUnreadable,
+                format!("{}; {}", error.why, error.remedy()),
+            );
+        }
+    };
+    let Ok(text) = String::from_utf8(bytes) else {
+        return broken(Code::FileNotText, "the file is not UTF-8 text".into());
+    };
+    let name = folder
+        .file_name()
+        .map_or(String::new(), |name| name.to_string_lossy().into_owned());
+    let diagnostics = match load_skill(&text, &name) {
+        Err(findings) => findings
+            .iter()
+            .map(|finding| finding.diagnostic(false))
+            .collect(),
+        Ok(skill) => {
+            let noted = skill
+                .warnings
+                .iter()
+                .map(|finding| finding.diagnostic(true));
+            noted.chain(skill_own(&text, skill.own).1).collect()
+        }
+    };
+    let source = Source::new(shown, text);
+    Some(Checked {
+        source,
+        diagnostics,
+    })
 }
 
 /// Adds what is not known yet: a file may be used by many.

@@ -150,7 +150,7 @@ impl Quoted {
     fn original(&self, place: usize) -> usize {
         let mut before = 0;
         for line in &self.lines {
-            let within = place.checked_sub(before).unwrap_or_default();
+            let within = place.saturating_sub(before);
             if within <= line.text.len() {
                 let added = line.added.iter().filter(|at| **at < within).count();
                 return line.start + within - added;

@@ -5,8 +5,11 @@
 //! reading it has bounds in size, depth and number.
 
 mod bundle;
+mod declared;
 pub mod disk;
+pub mod inspect;
 mod load;
+pub mod lock;
 #[expect(
     clippy::module_inception,
     reason = "a skill is what the module is about"
@@ -14,5 +17,6 @@ mod load;
 mod skill;
 
 pub use bundle::{Bundle, BundleFile};
+pub use declared::{Declared, DeclaredScript};
 pub use load::load;
 pub use skill::{Finding, Skill};

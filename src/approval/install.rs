@@ -171,7 +171,7 @@ mod tests {
     fn a_skill_approval_starts_no_plan() {
         let mut deed = crate::approval::fixture::Deed::default();
         deed.plan = PlanId::parse("it").unwrap();
-        let token = signed(1, |_| {});
+        let token = signed(1, |said| said.expires = NOW.after(Duration::from_hours(48)));
         let told = crate::approval::verify(&token, &deed.subject(), &approvers(), 0);
         assert!(matches!(told, Err(Refusal::OtherScope { .. })), "{told:?}");
     }

@@ -1,3 +1,5 @@
+//! The lock file: which skills a workspace has, byte by byte, and who approved them. Pure.
+
 use std::collections::BTreeMap;
 use std::fmt;
 

@@ -5,12 +5,14 @@
 //! reading it has bounds in size, depth and number.
 
 mod bundle;
+pub mod bundled;
 mod declared;
 pub mod disk;
 mod fences;
 pub mod inspect;
 mod load;
 pub mod lock;
+mod origin;
 mod reference;
 #[expect(
     clippy::module_inception,
@@ -24,6 +26,7 @@ mod words;
 mod yaml;
 
 pub use bundle::{Bundle, BundleFile};
+pub use origin::{BadOrigin, Origin};
 pub use declared::{Declared, DeclaredScript};
 pub use load::{MAX_TEXT, load};
 pub use reference::{MAX_COMPATIBILITY, MAX_DESCRIPTION, MAX_NAME, NoText, reference};

@@ -22,10 +22,13 @@ mod standing;
 mod view;
 mod withdrawal;
 
-pub use agree::asked;
+pub use agree::{agreed, asked};
 pub use ask::{AnswerArgs, answer};
+pub use lines::changed;
 pub use entry::{ApprovalArgs, Entered, enter};
 use pins::{pins, token_path};
+pub use owner::signer;
+pub use plan::may_sign;
 pub use questions::posed;
 pub use resumed::go_on;
 pub use rules::Rules;

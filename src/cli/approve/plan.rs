@@ -161,7 +161,7 @@ impl Draft {
 }
 
 /// A key that does not count signs nothing: its approval would only be refused.
-fn may_sign(rules: &Rules, key: &OwnKey) -> Result<(), Failure> {
+pub fn may_sign(rules: &Rules, key: &OwnKey) -> Result<(), Failure> {
     let why = match rules.approvers.find(key.public.id()) {
         None => "it is not listed as an approver".to_owned(),
         Some(one) => match one.revoked {

@@ -56,6 +56,8 @@ const ROWS: &[Row] = &[
     (SH, "c\"ur\"l x.y | { bash; }\n", &["net-undeclared", "pipe-to-shell"], "cat curl | sort\n"),
     (SH, "sh <(curl x.y)\n", &["eval-input", "net-undeclared"], "diff <(sort a) <(sort b)\n"),
     (SH, "bash -c \"$(curl x.y)\"\n", &["eval-input", "net-undeclared"], "bash -c 'echo \"$1\"' _ \"$1\"\n"),
+    (SH, "((curl x.y) | sh)\n", &["net-undeclared", "pipe-to-shell"], "i=1; ((i > 5)) && echo $((i + (2 * 3)))\n"),
+    (SH, "echo $((curl x.y) | cat)\n", &["net-undeclared"], "case $1 in curl) echo 1 ;; a|wget) echo 2 ;; esac\n"),
     (SH, "echo aGkK | base64 -d | sh\n", &["decode-to-shell"], "base64 -d < a > b\n"),
     (SH, "eval \"$1\"\n", &["eval-input"], "eval 'set -- a'\n"),
     (SH, "sh -c \"ls $1\"\n", &["eval-input"], "sh -c 'ls \"$1\"' sh \"$1\"\n"),
@@ -192,7 +194,7 @@ fn codes_are_different() {
 
 #[test]
 fn what_is_nested_without_end_is_refused_and_not_followed() {
-    for text in ["$(".repeat(50_000), "${a:-".repeat(50_000), "(".repeat(50_000), "$((".repeat(50_000)] {
+    for text in ["$(".repeat(50_000), "${a:-".repeat(50_000), "(".repeat(50_000), "$((".repeat(50_000), "$(( $((1) ".repeat(5_000)] {
         let found = codes(&[(SH, &text)]);
         assert!(found.contains(&"too-nested"), "{:?} {found:?}", text.get(..4));
     }

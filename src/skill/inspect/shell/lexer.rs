@@ -110,7 +110,7 @@ impl<'a> Reader<'a> {
 
     /// A subshell, arithmetic, or the parentheses after the name of a function.
     fn parenthesis(&mut self, all: &mut Open) {
-        if self.takes("((") {
+        if self.is_arithmetic() && self.takes("((") {
             self.arithmetic(&mut Word::default());
         } else if all.command.words.is_empty() && all.command.sets.is_empty() {
             self.at += 1;
@@ -122,6 +122,29 @@ impl<'a> Reader<'a> {
             let _ = self.takes(")");
             all.command = Command::default();
         }
+    }
+
+    /// Whether the two parentheses here are closed together: else they are subshells.
+    pub(super) fn is_arithmetic(&self) -> bool {
+        let Some(rest) = self.rest().strip_prefix("((") else {
+            return false;
+        };
+        let mut open = 2_usize;
+        let mut quote = None;
+        let mut bytes = rest.bytes().peekable();
+        while let Some(byte) = bytes.next() {
+            match (quote, byte) {
+                (_, b'\\') => drop(bytes.next()),
+                (Some(end), byte) if end == byte => quote = None,
+                (Some(_), _) => {}
+                (None, b'"' | b'\'') => quote = Some(byte),
+                (None, b'(') => open += 1,
+                (None, b')') if open == 2 => return bytes.peek() == Some(&b')'),
+                (None, b')') => open -= 1,
+                _ => {}
+            }
+        }
+        false
     }
 
     /// Commands up to a `)`.

@@ -94,7 +94,7 @@ impl Reader<'_> {
     fn expansion(&mut self, word: &mut Word, is_quoted: bool) {
         let at = self.base + self.at;
         self.at += 1;
-        if self.takes("((") {
+        if self.is_arithmetic() && self.takes("((") {
             self.arithmetic(word);
         } else if self.takes("(") {
             self.inside(Vec::new());

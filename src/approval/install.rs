@@ -76,13 +76,18 @@ mod tests {
     use std::time::Duration;
 
     fn pins(change: &str) -> Vec<Pin> {
-        ["skills/it//bundle", "skills/it//report", "skills/it/SKILL.md", "skills/it/run.sh"]
-            .iter()
-            .map(|path| Pin {
-                path: (*path).to_owned(),
-                digest: Digest::of(if *path == change { b"other" } else { b"same" }),
-            })
-            .collect()
+        [
+            "skills/it//bundle",
+            "skills/it//report",
+            "skills/it/SKILL.md",
+            "skills/it/run.sh",
+        ]
+        .iter()
+        .map(|path| Pin {
+            path: (*path).to_owned(),
+            digest: Digest::of(if *path == change { b"other" } else { b"same" }),
+        })
+        .collect()
     }
 
     fn params() -> Object {
@@ -99,7 +104,10 @@ mod tests {
                 digest: plan_digest(&files),
             },
             files,
-            params: params().into_iter().map(|(name, value)| (name, Bound::Is(value))).collect(),
+            params: params()
+                .into_iter()
+                .map(|(name, value)| (name, Bound::Is(value)))
+                .collect(),
             nonce: Nonce::from_bytes([of; 16]),
             issued: NOW,
             expires: NOW.after(SKILL_VALIDITY),
@@ -135,14 +143,32 @@ mod tests {
     #[test]
     fn what_others_signed_holds_for_long() {
         assert_eq!(asked(&[signed(1, |_| {})], &pins(""), &approvers()), Ok(1));
-        let two = Approvers { required: 2, ..approvers() };
+        let two = Approvers {
+            required: 2,
+            ..approvers()
+        };
         let both = [signed(1, |_| {}), signed(2, |_| {})];
         assert_eq!(asked(&both, &pins(""), &two), Ok(2));
         let one = asked(&both[..1], &pins(""), &two);
-        assert_eq!(one, Err(Refusal::TooFew { required: 2, found: 1 }));
+        assert_eq!(
+            one,
+            Err(Refusal::TooFew {
+                required: 2,
+                found: 1
+            })
+        );
         // The same key twice is one approver.
-        let twice = [signed(1, |_| {}), signed(1, |said| said.nonce = Nonce::from_bytes([9; 16]))];
-        assert_eq!(asked(&twice, &pins(""), &two), Err(Refusal::TooFew { required: 2, found: 1 }));
+        let twice = [
+            signed(1, |_| {}),
+            signed(1, |said| said.nonce = Nonce::from_bytes([9; 16])),
+        ];
+        assert_eq!(
+            asked(&twice, &pins(""), &two),
+            Err(Refusal::TooFew {
+                required: 2,
+                found: 1
+            })
+        );
     }
 
     #[test]
@@ -153,14 +179,23 @@ mod tests {
         assert!(matches!(refused(elsewhere), Refusal::OtherPlan { .. }));
         for scope in [Scope::FullPlan, Scope::SkillInstall] {
             let plan = signed(1, |said| said.scope = scope);
-            assert_eq!(matches!(asked(&[plan], &pins(""), &approvers()), Err(Refusal::OtherScope { .. })), scope == Scope::FullPlan);
+            assert_eq!(
+                matches!(
+                    asked(&[plan], &pins(""), &approvers()),
+                    Err(Refusal::OtherScope { .. })
+                ),
+                scope == Scope::FullPlan
+            );
         }
         for path in ["skills/it/run.sh", "skills/it//report", "skills/it//bundle"] {
             let swapped = asked(&[signed(1, |_| {})], &pins(path), &approvers());
             assert!(matches!(swapped, Err(Refusal::Changed(files)) if files[0].path == path));
         }
         let by_other = signed(1, |said| {
-            said.params = install_params(key(1).public().id()).into_iter().map(|(name, value)| (name, Bound::Is(value))).collect();
+            said.params = install_params(key(1).public().id())
+                .into_iter()
+                .map(|(name, value)| (name, Bound::Is(value)))
+                .collect();
         });
         assert!(matches!(refused(by_other), Refusal::Param(_)));
         let bare = signed(1, |said| said.params.clear());
@@ -178,7 +213,10 @@ mod tests {
 
     #[test]
     fn keys_times_and_denials_count_as_elsewhere() {
-        assert!(matches!(refused(signed(3, |_| {})), Refusal::SelfApproval(_)));
+        assert!(matches!(
+            refused(signed(3, |_| {})),
+            Refusal::SelfApproval(_)
+        ));
         assert!(matches!(refused(signed(9, |_| {})), Refusal::Unlisted(_)));
         let over = signed(1, |said| said.expires = NOW.after(Duration::from_hours(1)));
         assert!(matches!(refused(over), Refusal::Expired(_)));
@@ -192,13 +230,22 @@ mod tests {
         assert!(matches!(told, Err(Refusal::Revoked { .. })));
         // One that does not count spoils the whole.
         let both = [signed(1, |_| {}), signed(9, |_| {})];
-        assert!(matches!(asked(&both, &pins(""), &approvers()), Err(Refusal::Unlisted(_))));
-        assert!(matches!(asked(&[], &pins(""), &approvers()), Err(Refusal::TooFew { found: 0, .. })));
+        assert!(matches!(
+            asked(&both, &pins(""), &approvers()),
+            Err(Refusal::Unlisted(_))
+        ));
+        assert!(matches!(
+            asked(&[], &pins(""), &approvers()),
+            Err(Refusal::TooFew { found: 0, .. })
+        ));
     }
 
     #[test]
     fn where_each_approves_for_himself_others_say_nothing() {
-        let owner = Approvers { policy: Policy::Owner, ..approvers() };
+        let owner = Approvers {
+            policy: Policy::Owner,
+            ..approvers()
+        };
         let both = [signed(9, |_| {}), signed(1, |_| {})];
         assert_eq!(asked(&both, &pins(""), &owner), Ok(1));
         assert_eq!(asked(&[signed(3, |_| {})], &pins(""), &owner), Ok(1));

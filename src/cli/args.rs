@@ -99,6 +99,7 @@ pub enum Command {
     Goal(commands::goal::GoalArgs),
     Daemon(commands::daemon::DaemonArgs),
     Sim(commands::sim::SimArgs),
+    Skill(commands::skill::SkillArgs),
     Graph(commands::graph::GraphArgs),
     Gate(commands::gate::GateArgs),
     Diff(commands::diff::DiffArgs),

@@ -6,13 +6,24 @@ use super::{Bundle, BundleFile};
 type File = (&'static str, &'static [u8], bool);
 
 /// One file, or one that can be executed (`x`), of the folder of a skill.
-#[expect(unused_macros, reason = "used by each skill that is added to the table")]
+#[expect(
+    unused_macros,
+    reason = "used by each skill that is added to the table"
+)]
 macro_rules! file {
     ($skill:literal, $path:literal) => {
-        ($path, include_bytes!(concat!("../../skills/", $skill, "/", $path)) as &[u8], false)
+        (
+            $path,
+            include_bytes!(concat!("../../skills/", $skill, "/", $path)) as &[u8],
+            false,
+        )
     };
     ($skill:literal, $path:literal, x) => {
-        ($path, include_bytes!(concat!("../../skills/", $skill, "/", $path)) as &[u8], true)
+        (
+            $path,
+            include_bytes!(concat!("../../skills/", $skill, "/", $path)) as &[u8],
+            true,
+        )
     };
 }
 
@@ -28,8 +39,13 @@ pub fn names() -> Vec<&'static str> {
 pub fn bundled(name: &str) -> Option<Bundle> {
     let (_, files) = SKILLS.iter().find(|(known, _)| *known == name)?;
     let files = files.iter().map(|(path, bytes, is_executable)| {
-        let file = BundleFile { bytes: bytes.to_vec(), is_executable: *is_executable };
+        let file = BundleFile {
+            bytes: bytes.to_vec(),
+            is_executable: *is_executable,
+        };
         ((*path).to_owned(), file)
     });
-    Some(Bundle { files: files.collect() })
+    Some(Bundle {
+        files: files.collect(),
+    })
 }

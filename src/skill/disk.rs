@@ -10,6 +10,10 @@ use rustix::io::Errno;
 
 use super::bundle::{Bundle, BundleFile};
 
+mod alone;
+
+pub use alone::{file, skill_md};
+
 /// How many files a skill's folder may have.
 pub const MAX_FILES: usize = 1_000;
 /// How deep its folders may be nested.
@@ -47,7 +51,7 @@ pub enum Refusal {
     #[error("this is a link, which could lead out of the skill")]
     Link,
     /// It is a pipe, a socket or a device.
-    #[error("this is a pipe, a socket or a device, not a file")]
+    #[error("this is a folder, a pipe, a socket or a device, not a file")]
     Special,
     /// Its name cannot be written down in a lock file.
     #[error("its name is not UTF-8, or has a control character in it")]
@@ -93,10 +97,21 @@ impl Unbundled {
 /// **Bounds:** [`MAX_FILES`], [`MAX_DEPTH`], [`MAX_FILE`], [`MAX_ALL`], [`MAX_SKILL_MD`].
 /// `.git` and `__pycache__` are left out.
 pub fn read(folder: &Path) -> Result<Bundle, Unbundled> {
+    all(folder, true)
+}
+
+/// The files of a skill's folder without what they hold, within the same bounds of number and
+/// depth: whoever lists a skill reads nothing of it.
+pub fn names(folder: &Path) -> Result<Vec<String>, Unbundled> {
+    Ok(all(folder, false)?.files.into_keys().collect())
+}
+
+fn all(folder: &Path, with_content: bool) -> Result<Bundle, Unbundled> {
     let mut reading = Reading {
         root: folder,
         bundle: Bundle::default(),
         bytes: 0,
+        with_content,
     };
     let refuse = |errno| Unbundled {
         place: folder.to_path_buf(),
@@ -124,6 +139,7 @@ struct Reading<'a> {
     root: &'a Path,
     bundle: Bundle,
     bytes: u64,
+    with_content: bool,
 }
 
 impl Reading<'_> {
@@ -195,7 +211,8 @@ impl Reading<'_> {
         let is_skill = path.eq_ignore_ascii_case("SKILL.md");
         let most = if is_skill { MAX_SKILL_MD } else { MAX_FILE };
         let mut bytes = Vec::new();
-        let read = File::from(opened).take(most + 1).read_to_end(&mut bytes);
+        let take = if self.with_content { most + 1 } else { 0 };
+        let read = File::from(opened).take(take).read_to_end(&mut bytes);
         if let Err(error) = read {
             let errno = Errno::from_io_error(&error).unwrap_or(Errno::IO);
             return Err(self.error(&path, Refusal::System(errno)));
@@ -227,14 +244,14 @@ fn refused(errno: Errno) -> Refusal {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use std::fs;
     use std::os::unix::fs::{PermissionsExt as _, symlink};
     use std::path::Path;
 
     use super::read;
 
-    fn made() -> tempfile::TempDir {
+    pub(super) fn made() -> tempfile::TempDir {
         let dir = tempfile::tempdir().unwrap();
         fs::create_dir_all(dir.path().join("s/scripts")).unwrap();
         fs::write(dir.path().join("s/SKILL.md"), "x").unwrap();

@@ -71,7 +71,10 @@ impl<'de> Deserialize<'de> for LockedFile {
     fn deserialize<D: serde::Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
         let text = String::deserialize(from)?;
         let bare = text.strip_suffix(" x");
-        let digest = bare.unwrap_or(&text).parse().map_err(serde::de::Error::custom)?;
+        let digest = bare
+            .unwrap_or(&text)
+            .parse()
+            .map_err(serde::de::Error::custom)?;
         Ok(Self {
             digest,
             is_executable: bare.is_some(),
@@ -123,15 +126,24 @@ impl Lock {
             why: without_place(&error.to_string()),
         })?;
         if lock.version != LOCK_VERSION {
-            let why = format!("version {} is not {LOCK_VERSION}, which this wf reads", lock.version);
+            let why = format!(
+                "version {} is not {LOCK_VERSION}, which this wf reads",
+                lock.version
+            );
             return Err(BadLock { line: 2, why });
         }
         let written = lock.text();
         if written != text {
-            let same = text.lines().zip(written.lines()).take_while(|(one, other)| one == other);
+            let same = text
+                .lines()
+                .zip(written.lines())
+                .take_while(|(one, other)| one == other);
             let line = same.count() + 1;
             let why = "this is not as wf writes it: something stands twice, in another order, or is spaced otherwise";
-            return Err(BadLock { line, why: why.to_owned() });
+            return Err(BadLock {
+                line,
+                why: why.to_owned(),
+            });
         }
         Ok(lock)
     }
@@ -145,7 +157,11 @@ impl Lock {
 }
 
 fn without_place(message: &str) -> String {
-    message.split(" at line ").next().unwrap_or(message).to_owned()
+    message
+        .split(" at line ")
+        .next()
+        .unwrap_or(message)
+        .to_owned()
 }
 
 /// How a file differs from what was locked.

@@ -7,13 +7,16 @@
 mod bundle;
 pub mod bundled;
 mod declared;
+mod discover;
 pub mod disk;
 mod fences;
 pub mod inspect;
 mod load;
 pub mod lock;
 mod origin;
+mod prompt;
 mod reference;
+mod search;
 #[expect(
     clippy::module_inception,
     reason = "a skill is what the module is about"
@@ -22,13 +25,18 @@ mod skill;
 mod standard;
 #[cfg(test)]
 mod tests;
+mod verdict;
 mod words;
 mod yaml;
 
 pub use bundle::{Bundle, BundleFile};
-pub use origin::{BadOrigin, Origin};
 pub use declared::{Declared, DeclaredScript};
+pub use discover::{Discovery, Found, Look, MOST, SHELVES, Shelf, discover, shelves};
 pub use load::{MAX_TEXT, load};
+pub use origin::{BadOrigin, Origin};
+pub use prompt::{Offer, ascii_json, prompt, properties};
 pub use reference::{MAX_COMPATIBILITY, MAX_DESCRIPTION, MAX_NAME, NoText, reference};
+pub use search::{Searched, search};
 pub use skill::{Finding, Skill};
 pub use standard::standard;
+pub use verdict::{Profile, Subject, Verdict, verdict};

@@ -39,10 +39,14 @@ impl Origin {
                 _ => Ok(Self::Path(path.to_owned())),
             };
         };
-        let (url, more) = rest.split_once('#').map_or((rest, None), |(url, more)| (url, Some(more)));
+        let (url, more) = rest
+            .split_once('#')
+            .map_or((rest, None), |(url, more)| (url, Some(more)));
         let (rev, folder) = match more {
             None => (None, ""),
-            Some(more) => more.split_once(':').map_or((Some(more), ""), |(rev, folder)| (Some(rev), folder)),
+            Some(more) => more
+                .split_once(':')
+                .map_or((Some(more), ""), |(rev, folder)| (Some(rev), folder)),
         };
         sound(url)?;
         let rev = rev.filter(|rev| !rev.is_empty());
@@ -51,7 +55,9 @@ impl Origin {
         }
         let folder = folder.trim_matches('/');
         if folder.split('/').any(|part| matches!(part, ".." | ".")) || folder.contains("//") {
-            return Err(BadOrigin("the folder stands after the second : relative to the top of the repository"));
+            return Err(BadOrigin(
+                "the folder stands after the second : relative to the top of the repository",
+            ));
         }
         Ok(Self::Git {
             url: url.to_owned(),
@@ -63,13 +69,22 @@ impl Origin {
 
 /// Whether git may be asked for it.
 fn sound(url: &str) -> Result<(), BadOrigin> {
-    if url.is_empty() || url.starts_with('-') || url.contains(char::is_control) || url.contains(' ') {
-        return Err(BadOrigin("after git: stands an address or the path of a repository"));
+    if url.is_empty() || url.starts_with('-') || url.contains(char::is_control) || url.contains(' ')
+    {
+        return Err(BadOrigin(
+            "after git: stands an address or the path of a repository",
+        ));
     }
     let Some((scheme, rest)) = url.split_once("://") else {
         // `host:path` and `helper::address` would let others be executed.
         let is_path = url.starts_with(['/', '.']) || !url.contains(':');
-        return if is_path { Ok(()) } else { Err(BadOrigin("write https://, ssh:// or file:// before an address")) };
+        return if is_path {
+            Ok(())
+        } else {
+            Err(BadOrigin(
+                "write https://, ssh:// or file:// before an address",
+            ))
+        };
     };
     if !matches!(scheme, "https" | "ssh" | "file") {
         return Err(BadOrigin("git is asked through https, ssh and file alone"));
@@ -78,13 +93,19 @@ fn sound(url: &str) -> Result<(), BadOrigin> {
     let user = host.rsplit_once('@').map(|(user, _)| user);
     let holds_secret = user.is_some_and(|user| user.contains(':') || scheme == "https");
     if holds_secret || host.starts_with('-') {
-        return Err(BadOrigin("an address with credentials would be written into skills.lock; let git know them"));
+        return Err(BadOrigin(
+            "an address with credentials would be written into skills.lock; let git know them",
+        ));
     }
     Ok(())
 }
 
 fn is_rev(rev: &str) -> bool {
-    !rev.starts_with('-') && !rev.contains("..") && rev.chars().all(|c| c.is_ascii_alphanumeric() || "/._-+".contains(c))
+    !rev.starts_with('-')
+        && !rev.contains("..")
+        && rev
+            .chars()
+            .all(|c| c.is_ascii_alphanumeric() || "/._-+".contains(c))
 }
 
 impl fmt::Display for Origin {
@@ -112,8 +133,14 @@ mod tests {
     #[test]
     fn origins_are_read_as_they_are_written() {
         for text in [
-            "path:../it", "bundled:coding", "git:https://x.y/z", "git:https://x.y/z.git#v1",
-            "git:https://x.y:8080/z#main:skills/it", "git:/srv/z#:a", "git:ssh://git@x.y/z", "git:./z",
+            "path:../it",
+            "bundled:coding",
+            "git:https://x.y/z",
+            "git:https://x.y/z.git#v1",
+            "git:https://x.y:8080/z#main:skills/it",
+            "git:/srv/z#:a",
+            "git:ssh://git@x.y/z",
+            "git:./z",
         ] {
             assert_eq!(Origin::parse(text).unwrap().to_string(), text);
         }
@@ -123,10 +150,22 @@ mod tests {
     #[test]
     fn what_could_execute_something_or_tell_a_secret_is_refused() {
         for text in [
-            "", "git:", "git:--upload-pack=x", "git:ext::sh -c x", "git:http://x.y/z", "git:x.y:z",
-            "git:https://u:p@x.y/z", "git:https://token@x.y/z", "git:ssh://u:p@x.y/z",
-            "git:ssh://-oProxyCommand=x/z", "git:https://x.y/z#--x", "git:https://x.y/z#a..b",
-            "git:https://x.y/z#a:../b", "https://x.y/z", "git@x.y:z", "git:a::b",
+            "",
+            "git:",
+            "git:--upload-pack=x",
+            "git:ext::sh -c x",
+            "git:http://x.y/z",
+            "git:x.y:z",
+            "git:https://u:p@x.y/z",
+            "git:https://token@x.y/z",
+            "git:ssh://u:p@x.y/z",
+            "git:ssh://-oProxyCommand=x/z",
+            "git:https://x.y/z#--x",
+            "git:https://x.y/z#a..b",
+            "git:https://x.y/z#a:../b",
+            "https://x.y/z",
+            "git@x.y:z",
+            "git:a::b",
         ] {
             assert!(Origin::parse(text).is_err(), "{text}");
         }

@@ -30,5 +30,6 @@ pub mod runs;
 pub mod schema;
 pub mod show;
 pub mod sim;
+pub mod skill;
 pub mod verify;
 pub mod why;

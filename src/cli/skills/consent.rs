@@ -36,6 +36,22 @@ pub struct SignArgs {
     secret: PassphraseArgs,
 }
 
+impl SignArgs {
+    /// The same as was said to another command; no approval holds longer than it may.
+    pub fn of(
+        (yes, expires): (bool, Option<Duration>),
+        key: Option<&String>,
+        secret: &PassphraseArgs,
+    ) -> Self {
+        Self {
+            yes,
+            expires: expires.map(|asks| asks.min(SKILL_VALIDITY)),
+            key: key.cloned(),
+            secret: secret.clone(),
+        }
+    }
+}
+
 fn period(text: &str) -> Result<Duration, String> {
     let asks = parse_duration(text).map_err(|bad| bad.to_string())?;
     if asks.is_zero() || asks > SKILL_VALIDITY {
@@ -110,10 +126,18 @@ pub fn installer(ui: &Ui, workspace: &Workspace, args: &SignArgs) -> Result<Inst
     if rules.approvers.policy == Policy::Owner {
         let signer = approve::signer(ui, &mut rules, (name, &args.secret))?;
         let id = signer.public().id();
-        return Ok(Installer { rules, id, signer: Some(signer) });
+        return Ok(Installer {
+            rules,
+            id,
+            signer: Some(signer),
+        });
     }
     let key = keys::choose(&keys::keys(ui)?, name)?.ok_or_else(no_key)?;
-    Ok(Installer { rules, id: key.public.id(), signer: None })
+    Ok(Installer {
+        rules,
+        id: key.public.id(),
+        signer: None,
+    })
 }
 
 fn no_key() -> Failure {
@@ -123,7 +147,12 @@ fn no_key() -> Failure {
 impl Installer {
     /// Signs for a skill at once, where who installs it approves it. What others signed of
     /// other bytes is gone.
-    pub fn sign(&self, ui: &Ui, (name, locked): (&str, &mut Locked), args: &SignArgs) -> Result<(), Failure> {
+    pub fn sign(
+        &self,
+        ui: &Ui,
+        (name, locked): (&str, &mut Locked),
+        args: &SignArgs,
+    ) -> Result<(), Failure> {
         locked.approvals.clear();
         if let Some(signer) = &self.signer {
             add(ui, (name, locked), signer, args)?;
@@ -133,7 +162,12 @@ impl Installer {
 }
 
 /// Lets somebody sign for a skill, once it was shown.
-pub fn approve(ui: &Ui, workspace: &Workspace, (name, locked): (&str, &mut Locked), args: &SignArgs) -> Result<Rules, Failure> {
+pub fn approve(
+    ui: &Ui,
+    workspace: &Workspace,
+    (name, locked): (&str, &mut Locked),
+    args: &SignArgs,
+) -> Result<Rules, Failure> {
     let mut rules = Rules::of(ui, workspace)?;
     let keys = keys::keys(ui)?;
     let key = keys::choose(&keys, args.key.as_deref())?.ok_or_else(no_key)?;
@@ -143,11 +177,14 @@ pub fn approve(ui: &Ui, workspace: &Workspace, (name, locked): (&str, &mut Locke
     if rules.approvers.policy == Policy::Reviewed && id == locked.installer {
         let refusal = Refusal::SelfApproval(key.name);
         let message = format!("the skill `{name}` is what you installed: {refusal}");
-        return Err(Failure::new(Exit::Approval, message).hint("let another approver sign it: wf skill approve"));
+        return Err(Failure::new(Exit::Approval, message)
+            .hint("let another approver sign it: wf skill approve"));
     }
     agreed(ui, args.yes, "approve this skill?")?;
     // What does not count here is not carried on: it would spoil what does.
-    locked.approvals.retain(|envelope| counts(&rules, envelope, id));
+    locked
+        .approvals
+        .retain(|envelope| counts(&rules, envelope, id));
     let signer = keys::open(ui, &keys, &key, &args.secret)?;
     add(ui, (name, locked), &signer, args)?;
     Ok(rules)
@@ -159,17 +196,26 @@ fn counts(rules: &Rules, envelope: &Value, id: Digest) -> bool {
     token.is_ok_and(|token| {
         token.signers().all(|by| {
             let known = by.and_then(|by| rules.approvers.find(by));
-            let holds = known.map_or(rules.approvers.policy == Policy::Owner, |one| one.revoked.is_none());
+            let holds = known.map_or(rules.approvers.policy == Policy::Owner, |one| {
+                one.revoked.is_none()
+            });
             holds && by != Some(id)
         })
     })
 }
 
-fn add(ui: &Ui, (name, locked): (&str, &mut Locked), signer: &Signer, args: &SignArgs) -> Result<(), Failure> {
+fn add(
+    ui: &Ui,
+    (name, locked): (&str, &mut Locked),
+    signer: &Signer,
+    args: &SignArgs,
+) -> Result<(), Failure> {
     let files = pins(locked);
     let key = signer.public().id();
     let mut bytes = [0; 16];
-    let drawn = ui.env.random(&format!("skill {name} {} {key}", locked.digest))?;
+    let drawn = ui
+        .env
+        .random(&format!("skill {name} {} {key}", locked.digest))?;
     bytes.copy_from_slice(drawn.split_at(16).0);
     let now = ui.env.now();
     let params = install_params(locked.installer).into_iter();
@@ -184,7 +230,9 @@ fn add(ui: &Ui, (name, locked): (&str, &mut Locked), signer: &Signer, args: &Sig
             digest: plan_digest(&files),
         },
         files,
-        params: params.map(|(name, value)| (name, Bound::Is(value))).collect(),
+        params: params
+            .map(|(name, value)| (name, Bound::Is(value)))
+            .collect(),
         run: None,
         ask: None,
         nonce: Nonce::from_bytes(bytes),

@@ -31,7 +31,11 @@ pub fn fetch(ui: &Ui, said: &str) -> Result<Fetched, Failure> {
                 bundle: read(&folder)?,
                 source: format!("path:{}", crate::cli::relative(&folder, &root)),
                 commit: None,
-                folder: folder.file_name().unwrap_or_default().to_string_lossy().into_owned(),
+                folder: folder
+                    .file_name()
+                    .unwrap_or_default()
+                    .to_string_lossy()
+                    .into_owned(),
             })
         }
         Origin::Git { url, rev, folder } => {
@@ -49,10 +53,19 @@ pub fn fetch(ui: &Ui, said: &str) -> Result<Fetched, Failure> {
             let bundle = bundled::bundled(name).ok_or_else(|| {
                 let message = format!("no skill `{}` comes with this wf", name.escape_debug());
                 let names = bundled::names();
-                let hint = if names.is_empty() { "none does yet".to_owned() } else { format!("there are: {}", names.join(", ")) };
+                let hint = if names.is_empty() {
+                    "none does yet".to_owned()
+                } else {
+                    format!("there are: {}", names.join(", "))
+                };
                 Failure::new(Exit::Usage, message).hint(hint)
             })?;
-            Ok(Fetched { bundle, source, commit: None, folder: name.clone() })
+            Ok(Fetched {
+                bundle,
+                source,
+                commit: None,
+                folder: name.clone(),
+            })
         }
     }
 }

@@ -48,7 +48,12 @@ pub fn hold(ui: &Ui, workspace: &Workspace, names: &[String]) -> Result<Vec<Held
 }
 
 /// Whether one skill may be used.
-pub fn one(ui: &Ui, workspace: &Workspace, (rules, lock): (&Rules, &Lock), name: &str) -> Result<Held, Wrong> {
+pub fn one(
+    ui: &Ui,
+    workspace: &Workspace,
+    (rules, lock): (&Rules, &Lock),
+    name: &str,
+) -> Result<Held, Wrong> {
     id(name).map_err(Wrong::Unreadable)?;
     let locked = lock.skills.get(name).ok_or(Wrong::Unlocked)?;
     same(workspace, name, locked)?;
@@ -63,13 +68,23 @@ pub fn one(ui: &Ui, workspace: &Workspace, (rules, lock): (&Rules, &Lock), name:
 
 /// Whether the files of a skill are those that were locked.
 fn same(workspace: &Workspace, name: &str, locked: &Locked) -> Result<(), Wrong> {
-    let usual = [format!("skills/{name}"), format!(".agents/skills/{name}"), format!(".claude/skills/{name}")];
+    let usual = [
+        format!("skills/{name}"),
+        format!(".agents/skills/{name}"),
+        format!(".claude/skills/{name}"),
+    ];
     if !usual.contains(&locked.folder) {
-        let message = format!("skills.lock says that `{name}` lies in {}, where no skill lies", locked.folder.escape_debug());
+        let message = format!(
+            "skills.lock says that `{name}` lies in {}, where no skill lies",
+            locked.folder.escape_debug()
+        );
         return Err(Wrong::Unreadable(Failure::new(Exit::Approval, message)));
     }
     let bundle = fetch::read(&workspace.root.join(&locked.folder)).map_err(|failure| {
-        Wrong::Unreadable(Failure { exit: Exit::Approval, ..failure })
+        Wrong::Unreadable(Failure {
+            exit: Exit::Approval,
+            ..failure
+        })
     })?;
     let changed = changes(&locked.files, &bundle);
     if changed.is_empty() && bundle.digest() == locked.digest {
@@ -85,11 +100,17 @@ impl Wrong {
         match self {
             Self::Unlocked => "it is not locked".to_owned(),
             Self::Unreadable(failure) => failure.message.clone(),
-            Self::Changed(changes) if changes.is_empty() => "its digest is not that of its files".to_owned(),
+            Self::Changed(changes) if changes.is_empty() => {
+                "its digest is not that of its files".to_owned()
+            }
             Self::Changed(changes) => {
                 let told: Vec<String> = changes.iter().take(5).map(ToString::to_string).collect();
                 let more = changes.len().saturating_sub(told.len());
-                let more = if more > 0 { format!(", and {more} more") } else { String::new() };
+                let more = if more > 0 {
+                    format!(", and {more} more")
+                } else {
+                    String::new()
+                };
                 format!("{}{more}", told.join(", "))
             }
             Self::Refused(refusal) => refusal.to_string(),
@@ -101,17 +122,32 @@ impl Wrong {
         match self {
             Self::Unlocked => format!("look at it and lock it: wf skill lock {name}"),
             Self::Unreadable(failure) => failure.hints.first().cloned().unwrap_or_default(),
-            Self::Changed(_) => format!("take the change back, or look at it and lock it: wf skill lock {name}"),
-            Self::Refused(Refusal::Revoked { .. } | Refusal::Expired(_) | Refusal::Unsigned | Refusal::TooFew { .. } | Refusal::SelfApproval(_) | Refusal::Unlisted(_)) => {
+            Self::Changed(_) => {
+                format!("take the change back, or look at it and lock it: wf skill lock {name}")
+            }
+            Self::Refused(
+                Refusal::Revoked { .. }
+                | Refusal::Expired(_)
+                | Refusal::Unsigned
+                | Refusal::TooFew { .. }
+                | Refusal::SelfApproval(_)
+                | Refusal::Unlisted(_),
+            ) => {
                 format!("let somebody who may look at it and sign: wf skill approve {name}")
             }
-            Self::Refused(_) => format!("somebody changed skills.lock: restore it from git, or look at the skill and lock it anew: wf skill lock {name}"),
+            Self::Refused(_) => format!(
+                "somebody changed skills.lock: restore it from git, or look at the skill and lock it anew: wf skill lock {name}"
+            ),
         }
     }
 
     /// The failure that ends a command.
     pub fn failure(&self, name: &str) -> Failure {
-        let message = format!("the skill `{}` may not be used: {}", name.escape_debug(), self.told());
+        let message = format!(
+            "the skill `{}` may not be used: {}",
+            name.escape_debug(),
+            self.told()
+        );
         Failure::new(Exit::Approval, message).hint(self.remedy(name))
     }
 }

@@ -13,7 +13,9 @@ const LARGEST: u64 = 64 << 20;
 pub fn read(workspace: &Workspace) -> Result<Lock, Failure> {
     let path = workspace.root.join(LOCK);
     let wrong = |why: String| {
-        let hint = format!("restore it from git, or remove it and lock every skill anew: wf skill lock NAME ({LOCK} is written by wf alone)");
+        let hint = format!(
+            "restore it from git, or remove it and lock every skill anew: wf skill lock NAME ({LOCK} is written by wf alone)"
+        );
         Failure::new(Exit::Approval, why).hint(hint)
     };
     match std::fs::symlink_metadata(&path) {
@@ -22,7 +24,8 @@ pub fn read(workspace: &Workspace) -> Result<Lock, Failure> {
         Ok(data) if data.len() > LARGEST => return Err(wrong(format!("{LOCK} is too large"))),
         _ => {}
     }
-    let text = std::fs::read_to_string(&path).map_err(|error| wrong(format!("{LOCK} cannot be read: {error}")))?;
+    let text = std::fs::read_to_string(&path)
+        .map_err(|error| wrong(format!("{LOCK} cannot be read: {error}")))?;
     Lock::parse(&text).map_err(|bad| wrong(bad.to_string()))
 }
 

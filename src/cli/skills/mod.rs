@@ -13,9 +13,10 @@ pub mod fetch;
 mod git;
 mod hold;
 pub mod locks;
+pub mod place;
 pub mod put;
 pub mod study;
 pub mod tell;
 pub mod trial;
 
-pub use hold::{Held, Wrong, hold, one};
+pub use hold::{Wrong, hold, one};

@@ -41,13 +41,19 @@ impl Hold {
             folder.lock()?;
             Ok(folder)
         });
-        let folder = taken.map_err(|error| failed("the folder of skills cannot be held", &error))?;
+        let folder =
+            taken.map_err(|error| failed("the folder of skills cannot be held", &error))?;
         let is_link = fs::symlink_metadata(&dir).is_ok_and(|data| data.is_symlink());
         if is_link {
             let message = format!("{SKILLS} is a link");
-            return Err(Failure::new(Exit::Usage, message).hint("skills lie in the workspace itself"));
+            return Err(
+                Failure::new(Exit::Usage, message).hint("skills lie in the workspace itself")
+            );
         }
-        Ok(Self { _folder: folder, dir })
+        Ok(Self {
+            _folder: folder,
+            dir,
+        })
     }
 
     /// Writes the files of a skill beside its place.
@@ -123,7 +129,11 @@ fn write(folder: &Path, bundle: &Bundle) -> io::Result<()> {
         if let Some(parent) = to.parent() {
             fs::create_dir_all(parent)?;
         }
-        let mut out = fs::OpenOptions::new().write(true).create_new(true).mode(0o644).open(&to)?;
+        let mut out = fs::OpenOptions::new()
+            .write(true)
+            .create_new(true)
+            .mode(0o644)
+            .open(&to)?;
         out.write_all(&file.bytes)?;
         let mode = if file.is_executable { 0o755 } else { 0o644 };
         out.set_permissions(fs::Permissions::from_mode(mode))?;
@@ -142,7 +152,8 @@ pub fn replace(path: &Path, text: &str) -> io::Result<()> {
     let dir = path.parent().unwrap_or(Path::new("/"));
     let mut file = tempfile::NamedTempFile::new_in(dir)?;
     file.write_all(text.as_bytes())?;
-    file.as_file().set_permissions(fs::Permissions::from_mode(0o644))?;
+    file.as_file()
+        .set_permissions(fs::Permissions::from_mode(0o644))?;
     file.as_file().sync_all()?;
     crash::point("skill.lock.before");
     file.persist(path).map_err(|error| error.error)?;

@@ -30,7 +30,9 @@ impl Studied {
 
     /// Whether something was found that refuses an install.
     pub fn has_errors(&self) -> bool {
-        self.issues.iter().any(|issue| issue.severity == Severity::Error)
+        self.issues
+            .iter()
+            .any(|issue| issue.severity == Severity::Error)
     }
 }
 
@@ -76,14 +78,28 @@ fn loaded(name: &str, bundle: &Bundle, issues: &mut Vec<Issue>) -> Option<Skill>
     let mut wrong = |at, why: String| issues.push(Issue::new(Rule::NotLoaded, "SKILL.md", at, why));
     let Some(text) = bundle.text("SKILL.md") else {
         let is_there = bundle.files.contains_key("SKILL.md");
-        wrong(0, if is_there { "it is not UTF-8" } else { "there is no SKILL.md" }.to_owned());
+        wrong(
+            0,
+            if is_there {
+                "it is not UTF-8"
+            } else {
+                "there is no SKILL.md"
+            }
+            .to_owned(),
+        );
         return None;
     };
     match load(text, name) {
         Ok(skill) => {
             if skill.name != name {
                 let other = skill.name.escape_debug();
-                wrong(0, format!("it calls itself `{other}`, and its folder is `{}`", name.escape_debug()));
+                wrong(
+                    0,
+                    format!(
+                        "it calls itself `{other}`, and its folder is `{}`",
+                        name.escape_debug()
+                    ),
+                );
             }
             Some(skill)
         }

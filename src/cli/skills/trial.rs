@@ -51,7 +51,8 @@ pub fn trial(
 ) -> Result<Vec<Tried>, Failure> {
     let host = ui.env.host();
     let around = Around::new(folder, &workspace.state, &host, &[]);
-    let name = Name::parse("skill").map_err(|bad| Failure::new(crate::cli::Exit::Bug, bad.to_string()))?;
+    let name =
+        Name::parse("skill").map_err(|bad| Failure::new(crate::cli::Exit::Bug, bad.to_string()))?;
     let site = Site {
         folder,
         sandbox: around.of_check(&Check::new(name)),
@@ -139,10 +140,16 @@ impl Site<'_> {
     }
 
     async fn probe(&self, argv: Vec<String>, input: Option<String>) -> Probed {
-        let env = [("HOME", &self.home), ("PATH", &self.path), ("WF_DRY_RUN", &"1".to_owned())];
+        let env = [
+            ("HOME", &self.home),
+            ("PATH", &self.path),
+            ("WF_DRY_RUN", &"1".to_owned()),
+        ];
         let command = Command {
             argv,
-            env: env.map(|(name, value)| (name.to_owned(), value.clone())).to_vec(),
+            env: env
+                .map(|(name, value)| (name.to_owned(), value.clone()))
+                .to_vec(),
             cwd: self.folder.to_path_buf(),
             sandbox: Some(self.sandbox.clone()),
             pins: None,

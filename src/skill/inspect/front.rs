@@ -18,23 +18,44 @@ pub(super) fn front(skill: &Skill) -> Vec<Issue> {
     let mut issues = Vec::new();
     let mut find = |rule, why: String| issues.push(Issue::new(rule, "SKILL.md", 0, why));
     if !is_plain(&skill.name) {
-        find(Rule::NameForm, format!("the name `{}` is not of the form that is locked", skill.name.escape_debug()));
+        find(
+            Rule::NameForm,
+            format!(
+                "the name `{}` is not of the form that is locked",
+                skill.name.escape_debug()
+            ),
+        );
     }
     let text = skill.description.trim();
     let long = text.chars().count();
     if long < SHORTEST {
-        find(Rule::DescriptionShort, format!("the description has {long} characters, and {SHORTEST} are the least"));
+        find(
+            Rule::DescriptionShort,
+            format!("the description has {long} characters, and {SHORTEST} are the least"),
+        );
     } else if long > LONGEST {
-        find(Rule::DescriptionLong, format!("the description has {long} characters, and {LONGEST} are the most"));
+        find(
+            Rule::DescriptionLong,
+            format!("the description has {long} characters, and {LONGEST} are the most"),
+        );
     }
     if steps(text) >= 3 {
-        find(Rule::DescriptionSteps, "the description tells the steps of the work".to_owned());
+        find(
+            Rule::DescriptionSteps,
+            "the description tells the steps of the work".to_owned(),
+        );
     }
     let lower = text.to_lowercase();
     // Of what is not written in Latin letters nothing is known.
-    let is_latin = text.chars().filter(|c| c.is_alphabetic()).all(|c| u32::from(c) < 0x250);
+    let is_latin = text
+        .chars()
+        .filter(|c| c.is_alphabetic())
+        .all(|c| u32::from(c) < 0x250);
     if is_latin && !WHEN.iter().any(|word| lower.contains(word)) {
-        find(Rule::DescriptionWhen, "the description does not seem to say when to use the skill".to_owned());
+        find(
+            Rule::DescriptionWhen,
+            "the description does not seem to say when to use the skill".to_owned(),
+        );
     }
     issues
 }
@@ -42,7 +63,10 @@ pub(super) fn front(skill: &Skill) -> Vec<Issue> {
 /// Lower-case words and numbers of ASCII, joined by single hyphens.
 fn is_plain(name: &str) -> bool {
     let is_word = |word: &str| {
-        !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit())
+        !word.is_empty()
+            && word
+                .bytes()
+                .all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit())
     };
     name.len() <= 64 && name.split('-').all(is_word)
 }
@@ -54,7 +78,11 @@ fn steps(text: &str) -> usize {
     let is_number = |word: &str| {
         let digits = word.strip_suffix('.').or_else(|| word.strip_suffix(')'));
         let digits = digits.map(|digits| digits.trim_start_matches('('));
-        digits.is_some_and(|digits| !digits.is_empty() && digits.len() <= 2 && digits.bytes().all(|byte| byte.is_ascii_digit()))
+        digits.is_some_and(|digits| {
+            !digits.is_empty()
+                && digits.len() <= 2
+                && digits.bytes().all(|byte| byte.is_ascii_digit())
+        })
     };
     let numbers = words.iter().filter(|word| is_number(word)).count();
     let named = words.array_windows().filter(|[one, two]| {
@@ -62,7 +90,10 @@ fn steps(text: &str) -> usize {
     });
     let joins = words.iter().filter(|word| {
         let word = word.trim_end_matches([',', ':']).to_ascii_lowercase();
-        matches!(word.as_str(), "then" | "finally" | "next" | "afterwards" | "firstly" | "secondly")
+        matches!(
+            word.as_str(),
+            "then" | "finally" | "next" | "afterwards" | "firstly" | "secondly"
+        )
     });
     numbers.max(named.count()).max(joins.count())
 }

@@ -49,9 +49,14 @@ pub fn language(path: &str, bytes: &[u8]) -> Option<Language> {
         "pl" | "pm" | "rb" | "php" | "lua" => return Some(Language::Other),
         _ => {}
     }
-    let line = bytes.strip_prefix(b"#!")?.split(|byte| *byte == b'\n').next()?;
+    let line = bytes
+        .strip_prefix(b"#!")?
+        .split(|byte| *byte == b'\n')
+        .next()?;
     let line = String::from_utf8_lossy(line);
-    let words = line.split_whitespace().map(|word| word.rsplit('/').next().unwrap_or_default());
+    let words = line
+        .split_whitespace()
+        .map(|word| word.rsplit('/').next().unwrap_or_default());
     let mut words = words.filter(|word| *word != "env" && !word.starts_with('-'));
     let program = words.next().unwrap_or_default();
     Some(match program {
@@ -82,7 +87,12 @@ pub fn inspect(case: &Case<'_>) -> Vec<Issue> {
         issues.extend(texts::texts(case.detect, path, &file.bytes));
         let declared = case.declared.scripts.get(path);
         issues.extend(match language(path, &file.bytes) {
-            Some(language) => script((path, &file.bytes), language, &given(case.declared, path), &set),
+            Some(language) => script(
+                (path, &file.bytes),
+                language,
+                &given(case.declared, path),
+                &set,
+            ),
             None => unread(path, file.is_executable || declared.is_some(), &file.bytes),
         });
     }
@@ -100,7 +110,11 @@ fn given(declared: &Declared, path: &str) -> Given {
             net: own.net,
         },
         None => Given {
-            env: declared.scripts.values().flat_map(|one| one.env.iter().cloned()).collect(),
+            env: declared
+                .scripts
+                .values()
+                .flat_map(|one| one.env.iter().cloned())
+                .collect(),
             net: declared.scripts.values().any(|one| one.net),
         },
     }
@@ -123,7 +137,12 @@ fn script(
     set: &BTreeSet<String>,
 ) -> Vec<Issue> {
     let Ok(text) = std::str::from_utf8(bytes) else {
-        return vec![Issue::new(Rule::NotText, path, 0, "it is a script and not UTF-8")];
+        return vec![Issue::new(
+            Rule::NotText,
+            path,
+            0,
+            "it is a script and not UTF-8",
+        )];
     };
     if text.len() > LARGEST {
         let why = "it is a script larger than 1 MiB, which is too large to be checked";
@@ -155,7 +174,12 @@ fn unread(path: &str, is_executed: bool, bytes: &[u8]) -> Vec<Issue> {
     let mut issues = Vec::new();
     let binary: [&[u8]; 4] = [b"\x7fELF", b"MZ", b"\xcf\xfa\xed\xfe", b"\xca\xfe\xba\xbe"];
     if binary.iter().any(|begin| bytes.starts_with(begin)) {
-        issues.push(Issue::new(Rule::Unread, path, 0, "it is a program in binary form"));
+        issues.push(Issue::new(
+            Rule::Unread,
+            path,
+            0,
+            "it is a program in binary form",
+        ));
     } else if is_executed {
         let why = "it can be executed, and says not in which language it is written";
         issues.push(Issue::new(Rule::Unread, path, 0, why));
@@ -170,7 +194,10 @@ fn unread(path: &str, is_executed: bool, bytes: &[u8]) -> Vec<Issue> {
 /// of their own, so that they are only told.
 fn body(bundle: &Bundle, skill: &Skill) -> Vec<Issue> {
     let text = bundle.text("SKILL.md").unwrap_or_default();
-    let given = Given { net: true, ..Given::default() };
+    let given = Given {
+        net: true,
+        ..Given::default()
+    };
     let mut look = Look::new("SKILL.md", &given);
     let mut open: Option<(usize, bool)> = None;
     let mut at = skill.body.range().start;
@@ -178,7 +205,10 @@ fn body(bundle: &Bundle, skill: &Skill) -> Vec<Issue> {
         let word = line.trim();
         if let Some(kind) = word.strip_prefix("```") {
             open = match open {
-                None => Some((at + line.len(), matches!(kind.trim(), "sh" | "bash" | "shell" | "console" | "zsh"))),
+                None => Some((
+                    at + line.len(),
+                    matches!(kind.trim(), "sh" | "bash" | "shell" | "console" | "zsh"),
+                )),
                 Some((from, is_shell)) => {
                     if is_shell {
                         let block = text.get(from..at).unwrap_or_default();
@@ -191,7 +221,14 @@ fn body(bundle: &Bundle, skill: &Skill) -> Vec<Issue> {
         at += line.len();
     }
     let told = |rule: Rule| {
-        !matches!(rule, Rule::EnvUndeclared | Rule::NetDeclared | Rule::NetUndeclared | Rule::PackageInstall | Rule::ArgumentRun)
+        !matches!(
+            rule,
+            Rule::EnvUndeclared
+                | Rule::NetDeclared
+                | Rule::NetUndeclared
+                | Rule::PackageInstall
+                | Rule::ArgumentRun
+        )
     };
     let issues = look.issues.into_iter().filter(|issue| told(issue.rule));
     issues

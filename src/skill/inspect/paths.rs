@@ -30,16 +30,27 @@ fn path(bundle: &Bundle, word: &str, at: usize) -> Option<Issue> {
     let bare = bare.strip_prefix("./").unwrap_or(bare);
     let parts: Vec<&str> = bare.split('/').collect();
     let is_address = word.contains("://");
-    if parts.contains(&"..") && parts.len() > 1 && parts.iter().any(|part| FOLDERS.contains(part)) && !is_address {
+    if parts.contains(&"..")
+        && parts.len() > 1
+        && parts.iter().any(|part| FOLDERS.contains(part))
+        && !is_address
+    {
         let why = format!("{} leads out of the skill", word.escape_debug());
         return Some(Issue::new(Rule::PathOutside, "SKILL.md", at, why));
     }
     let begins = parts.first().is_some_and(|first| FOLDERS.contains(first));
     // A name without an ending may be a folder, or prose such as `scripts/references`.
-    let is_file = parts.len() > 1 && parts.last().is_some_and(|last| last.rsplit_once('.').is_some_and(|(name, end)| !name.is_empty() && !end.is_empty()));
+    let is_file = parts.len() > 1
+        && parts.last().is_some_and(|last| {
+            last.rsplit_once('.')
+                .is_some_and(|(name, end)| !name.is_empty() && !end.is_empty())
+        });
     let is_there = bundle.files.contains_key(bare);
     (begins && is_file && !is_there).then(|| {
-        let why = format!("{} is named, and there is no such file", bare.escape_debug());
+        let why = format!(
+            "{} is named, and there is no such file",
+            bare.escape_debug()
+        );
         Issue::new(Rule::PathMissing, "SKILL.md", at, why)
     })
 }
@@ -53,10 +64,18 @@ fn outside(text: &str, skill: &Skill) -> Vec<Issue> {
         let target = body.get(at + 2..).unwrap_or_default();
         let end = target.find([')', ' ', '\n']).unwrap_or(target.len());
         let target = target.get(..end).unwrap_or_default();
-        let leads = target.starts_with('/') || target.split('/').any(|part| part == "..") || target.starts_with("file:") || target.starts_with('~');
+        let leads = target.starts_with('/')
+            || target.split('/').any(|part| part == "..")
+            || target.starts_with("file:")
+            || target.starts_with('~');
         if leads && !target.contains("://") || target.starts_with("file:") {
             let why = format!("the link {} leads out of the skill", target.escape_debug());
-            issues.push(Issue::new(Rule::PathOutside, "SKILL.md", from + at + 2, why));
+            issues.push(Issue::new(
+                Rule::PathOutside,
+                "SKILL.md",
+                from + at + 2,
+                why,
+            ));
         }
     }
     issues

@@ -38,8 +38,16 @@ pub(super) fn texts(detect: Detect<'_>, path: &str, bytes: &[u8]) -> Vec<Issue> 
         issues.push(Issue::new(rule, path, seen.at.start, seen.what));
     }
     // Names of files are read, too.
-    for seen in detect(path).into_iter().filter(|seen| seen.detector == "hidden_unicode") {
-        issues.push(Issue::new(Rule::Hidden, path, 0, format!("its name has {}", seen.what)));
+    for seen in detect(path)
+        .into_iter()
+        .filter(|seen| seen.detector == "hidden_unicode")
+    {
+        issues.push(Issue::new(
+            Rule::Hidden,
+            path,
+            0,
+            format!("its name has {}", seen.what),
+        ));
     }
     issues
 }

@@ -74,12 +74,28 @@ fn every_kind_of_change_is_told() {
         is_executable,
     };
     let of = |all: &[(&str, &str, bool)]| Bundle {
-        files: all.iter().map(|(path, text, x)| ((*path).to_owned(), file(text, *x))).collect(),
+        files: all
+            .iter()
+            .map(|(path, text, x)| ((*path).to_owned(), file(text, *x)))
+            .collect(),
     };
-    let before = of(&[("a", "1", false), ("b", "1", true), ("c", "1", false), ("d", "1", false)]);
-    let after = of(&[("a", "2", true), ("b", "1", false), ("d", "1", false), ("e", "1", false)]);
+    let before = of(&[
+        ("a", "1", false),
+        ("b", "1", true),
+        ("c", "1", false),
+        ("d", "1", false),
+    ]);
+    let after = of(&[
+        ("a", "2", true),
+        ("b", "1", false),
+        ("d", "1", false),
+        ("e", "1", false),
+    ]);
     let found = changes(&locked_files(&before), &after);
-    let found: Vec<(&str, ChangeKind)> = found.iter().map(|one| (one.path.as_str(), one.kind)).collect();
+    let found: Vec<(&str, ChangeKind)> = found
+        .iter()
+        .map(|one| (one.path.as_str(), one.kind))
+        .collect();
     assert_eq!(
         found,
         [
@@ -98,9 +114,17 @@ fn only_the_one_form_is_read() {
     let wrong = |text: &str| Lock::parse(text).unwrap_err().to_string();
     assert!(wrong("{").starts_with("skills.lock:1: "));
     let unknown = text.replace("\"folder\"", "\"more\": 1,\n      \"folder\"");
-    assert!(wrong(&unknown).contains("unknown field `more`"), "{}", wrong(&unknown));
+    assert!(
+        wrong(&unknown).contains("unknown field `more`"),
+        "{}",
+        wrong(&unknown)
+    );
     let twice = text.replace("\"version\": 1", "\"version\": 1,\n  \"version\": 1");
-    assert!(wrong(&twice).contains("duplicate field"), "{}", wrong(&twice));
+    assert!(
+        wrong(&twice).contains("duplicate field"),
+        "{}",
+        wrong(&twice)
+    );
     let other = text.replace("\"version\": 1", "\"version\": 2");
     assert!(wrong(&other).contains("version 2"));
     let spaced = text.replace("  \"version\"", "   \"version\"");

@@ -45,7 +45,9 @@ impl Call {
     pub(in crate::skill::inspect) fn text(&self) -> Option<String> {
         let first = self.first();
         let texts: Option<Vec<&str>> = first.iter().map(Token::text).collect();
-        texts.filter(|texts| !texts.is_empty()).map(|texts| texts.concat())
+        texts
+            .filter(|texts| !texts.is_empty())
+            .map(|texts| texts.concat())
     }
 
     /// Whether an argument has a name and a value: `shell=True`.
@@ -59,7 +61,11 @@ impl Call {
     pub(in crate::skill::inspect) fn list(&self) -> Option<Vec<Option<String>>> {
         let first = self.first();
         let inner = match first {
-            [open, inner @ .., close] if (open.is('[') && close.is(']')) || (open.is('(') && close.is(')')) => inner,
+            [open, inner @ .., close]
+                if (open.is('[') && close.is(']')) || (open.is('(') && close.is(')')) =>
+            {
+                inner
+            }
             _ => return None,
         };
         let mut open = 0_usize;
@@ -82,7 +88,13 @@ impl Call {
             [one] => one.text().map(str::to_owned),
             _ => None,
         };
-        Some(parts.iter().filter(|part| !part.is_empty()).map(text).collect())
+        Some(
+            parts
+                .iter()
+                .filter(|part| !part.is_empty())
+                .map(text)
+                .collect(),
+        )
     }
 }
 
@@ -113,7 +125,9 @@ pub(in crate::skill::inspect) fn read(text: &str, base: usize) -> Code {
             whole.push_str(next);
             end += 2;
         }
-        let is_defined = before.and_then(Token::name).is_some_and(|word| word == "def" || word == "class");
+        let is_defined = before
+            .and_then(Token::name)
+            .is_some_and(|word| word == "def" || word == "class");
         if !is_defined {
             note(&mut code, &tokens, (token.at, whole), end);
         }
@@ -155,7 +169,9 @@ fn imports(tokens: &[Token], found: &mut Vec<(usize, String)>) -> BTreeMap<Strin
     for statement in tokens.split(|token| token.kind == Kind::End || token.is(';')) {
         let words: Vec<&Token> = statement.iter().collect();
         // `try: import x` on one line
-        let begins = words.iter().position(|token| matches!(token.name(), Some("import" | "from")));
+        let begins = words
+            .iter()
+            .position(|token| matches!(token.name(), Some("import" | "from")));
         let words = begins.and_then(|at| words.get(at..)).unwrap_or_default();
         match words {
             [first, rest @ ..] if first.name() == Some("import") => {

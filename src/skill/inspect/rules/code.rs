@@ -16,7 +16,11 @@ pub(super) fn strings(look: &mut Look<'_>, code: &Code) {
                 look.find(Rule::Persistence, token.at, why);
             }
             if text.contains("/dev/tcp/") && !is_alone {
-                look.find(Rule::ReverseShell, token.at, "it opens a connection through /dev/tcp");
+                look.find(
+                    Rule::ReverseShell,
+                    token.at,
+                    "it opens a connection through /dev/tcp",
+                );
             }
         }
         begins = token.kind == Kind::End;

@@ -5,9 +5,32 @@ const GIVEN: [&str; 11] = [
 
 /// What a shell sets by itself.
 const OF_SHELL: [&str; 26] = [
-    "IFS", "OPTARG", "OPTIND", "OPTERR", "REPLY", "RANDOM", "SRANDOM", "SECONDS", "LINENO", "UID",
-    "EUID", "PPID", "HOSTNAME", "OSTYPE", "MACHTYPE", "HOSTTYPE", "FUNCNAME", "PIPESTATUS",
-    "COLUMNS", "LINES", "SHLVL", "GROUPS", "DIRSTACK", "EPOCHSECONDS", "EPOCHREALTIME", "MAPFILE",
+    "IFS",
+    "OPTARG",
+    "OPTIND",
+    "OPTERR",
+    "REPLY",
+    "RANDOM",
+    "SRANDOM",
+    "SECONDS",
+    "LINENO",
+    "UID",
+    "EUID",
+    "PPID",
+    "HOSTNAME",
+    "OSTYPE",
+    "MACHTYPE",
+    "HOSTTYPE",
+    "FUNCNAME",
+    "PIPESTATUS",
+    "COLUMNS",
+    "LINES",
+    "SHLVL",
+    "GROUPS",
+    "DIRSTACK",
+    "EPOCHSECONDS",
+    "EPOCHREALTIME",
+    "MAPFILE",
 ];
 
 /// Whether a variable needs no declaration.
@@ -16,8 +39,10 @@ pub(super) fn is_known(name: &str) -> bool {
     let is_prompt = |rest: &str| rest.len() == 1 && rest.bytes().all(|byte| byte.is_ascii_digit());
     GIVEN.contains(&name)
         || OF_SHELL.contains(&name)
-        || begins.iter().any(|begin| match (*begin, name.strip_prefix(begin)) {
-            ("PS", Some(rest)) => is_prompt(rest),
-            (_, rest) => rest.is_some(),
-        })
+        || begins
+            .iter()
+            .any(|begin| match (*begin, name.strip_prefix(begin)) {
+                ("PS", Some(rest)) => is_prompt(rest),
+                (_, rest) => rest.is_some(),
+            })
 }

@@ -71,7 +71,11 @@ impl<'a> Look<'a> {
     /// Looks at a program that stands in another.
     pub(super) fn deeper(&mut self, at: usize, look: impl FnOnce(&mut Self)) {
         if self.depth >= DEEPEST {
-            self.find(Rule::TooNested, at, "programs stand in programs more deeply than is followed");
+            self.find(
+                Rule::TooNested,
+                at,
+                "programs stand in programs more deeply than is followed",
+            );
             return;
         }
         self.depth += 1;

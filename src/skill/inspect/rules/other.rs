@@ -10,13 +10,18 @@ use crate::skill::inspect::python::{Dialect, Kind, Token, tokens};
 pub(in crate::skill::inspect) fn other(look: &mut Look<'_>, text: &str, dialect: Dialect) {
     let tokens = tokens(text, 0, dialect);
     for at in 0..tokens.len() {
-        let Some(window) = tokens.get(at..) else { continue };
+        let Some(window) = tokens.get(at..) else {
+            continue;
+        };
         let before = at.checked_sub(1).and_then(|at| tokens.get(at));
         network(look, window, before);
         environment(look, window);
         executes(look, window, before);
         if let [key, _, value, ..] = window
-            && matches!(key.name().or(key.text()), Some("rejectUnauthorized" | "NODE_TLS_REJECT_UNAUTHORIZED"))
+            && matches!(
+                key.name().or(key.text()),
+                Some("rejectUnauthorized" | "NODE_TLS_REJECT_UNAUTHORIZED")
+            )
             && (value.name() == Some("false") || value.text() == Some("0"))
         {
             look.find(Rule::TlsOff, key.at, "it does not check who answers");
@@ -27,7 +32,9 @@ pub(in crate::skill::inspect) fn other(look: &mut Look<'_>, text: &str, dialect:
 /// `import … from "http"`, `require("http")`, `use LWP::Simple`, `fetch(…)`.
 fn network(look: &mut Look<'_>, window: &[Token], before: Option<&Token>) {
     match window {
-        [word, open, module, ..] if open.is('(') && matches!(word.name(), Some("require" | "import")) => {
+        [word, open, module, ..]
+            if open.is('(') && matches!(word.name(), Some("require" | "import")) =>
+        {
             loads(look, module.text(), module.at);
         }
         [word, module, ..] if matches!(word.name(), Some("from" | "require" | "import")) => {
@@ -42,7 +49,11 @@ fn network(look: &mut Look<'_>, window: &[Token], before: Option<&Token>) {
             let module: String = parts.collect();
             loads(look, Some(&module), first.at);
         }
-        [word, open, ..] if open.is('(') && before.is_none_or(|before| !before.is('.') && before.name() != Some("function")) => {
+        [word, open, ..]
+            if open.is('(')
+                && before
+                    .is_none_or(|before| !before.is('.') && before.name() != Some("function")) =>
+        {
             if matches!(word.name(), Some("fetch" | "XMLHttpRequest" | "WebSocket")) {
                 look.net(word.name().unwrap_or_default(), word.at);
             }
@@ -63,12 +74,18 @@ fn environment(look: &mut Look<'_>, window: &[Token]) {
         [process, dot, env, open, name, ..]
             if process.name() == Some("process") && dot.is('.') && env.name() == Some("env") =>
         {
-            let name = if open.is('.') { name.name() } else { name.text().filter(|_| open.is('[')) };
+            let name = if open.is('.') {
+                name.name()
+            } else {
+                name.text().filter(|_| open.is('['))
+            };
             if let Some(name) = name {
                 look.reads(name, process.at);
             }
         }
-        [env, open, name, ..] if matches!(env.name(), Some("ENV" | "$ENV")) && (open.is('[') || open.is('{')) => {
+        [env, open, name, ..]
+            if matches!(env.name(), Some("ENV" | "$ENV")) && (open.is('[') || open.is('{')) =>
+        {
             if let Some(name) = name.name().or(name.text()) {
                 look.reads(name, env.at);
             }
@@ -86,11 +103,17 @@ fn executes(look: &mut Look<'_>, window: &[Token], before: Option<&Token>) {
     let is_fixed = first.text().is_some() && (next.is(')') || next.is(','));
     match word.name() {
         Some("eval" | "Function") if open.is('(') && !is_member && !is_fixed => {
-            look.find(Rule::EvalInput, word.at, "it executes a text that is not fixed");
+            look.find(
+                Rule::EvalInput,
+                word.at,
+                "it executes a text that is not fixed",
+            );
         }
         Some("exec" | "execSync" | "system" | "popen") if open.is('(') => match first.text() {
             Some(text) if is_fixed => {
-                look.deeper(word.at, |look| shell(look, (text, first.at), &BTreeSet::new()));
+                look.deeper(word.at, |look| {
+                    shell(look, (text, first.at), &BTreeSet::new())
+                });
             }
             // A text with values in it, or one that is put together.
             _ if matches!(first.kind, Kind::Text(..)) => {
@@ -98,7 +121,11 @@ fn executes(look: &mut Look<'_>, window: &[Token], before: Option<&Token>) {
                 look.find(Rule::EvalInput, word.at, why);
             }
             _ if !is_member && word.name() != Some("exec") => {
-                look.find(Rule::EvalInput, word.at, "it hands a text that is not fixed to a shell");
+                look.find(
+                    Rule::EvalInput,
+                    word.at,
+                    "it hands a text that is not fixed to a shell",
+                );
             }
             _ => {}
         },

@@ -24,7 +24,9 @@ pub(super) struct Program<'a> {
 impl<'a> Program<'a> {
     /// Whether an argument is one of these words.
     pub(super) fn has(&self, words: &[&str]) -> bool {
-        self.args.iter().any(|arg| words.contains(&arg.text.as_str()))
+        self.args
+            .iter()
+            .any(|arg| words.contains(&arg.text.as_str()))
     }
 
     /// The first argument that is no option.
@@ -45,7 +47,8 @@ impl<'a> Program<'a> {
     pub(super) fn code(&self, option: char) -> Option<&'a Word> {
         let at = self.args.iter().position(|arg| {
             let letters = arg.text.strip_prefix('-');
-            letters.is_some_and(|all| !all.starts_with('-') && all.len() <= 5 && all.ends_with(option))
+            letters
+                .is_some_and(|all| !all.starts_with('-') && all.len() <= 5 && all.ends_with(option))
         })?;
         self.args.get(at + 1)
     }
@@ -57,13 +60,20 @@ impl<'a> Program<'a> {
 
     /// Whether it executes other languages.
     pub(super) fn is_interpreter(&self) -> bool {
-        self.is_python() || matches!(self.name, "perl" | "ruby" | "node" | "php" | "deno" | "bun" | "lua")
+        self.is_python()
+            || matches!(
+                self.name,
+                "perl" | "ruby" | "node" | "php" | "deno" | "bun" | "lua"
+            )
     }
 
     /// Whether it is Python.
     pub(super) fn is_python(&self) -> bool {
         let rest = self.name.strip_prefix("python");
-        rest.is_some_and(|rest| rest.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.'))
+        rest.is_some_and(|rest| {
+            rest.bytes()
+                .all(|byte| byte.is_ascii_digit() || byte == b'.')
+        })
     }
 }
 
@@ -76,11 +86,14 @@ pub(super) fn programs(command: &Command) -> Vec<Program<'_>> {
         if BEFORE.contains(&program.name) {
             let skips = |word: &&Word| {
                 let text = &word.text;
-                text.starts_with(['-', '{']) || text.contains('=') || text.starts_with(|c: char| c.is_ascii_digit())
+                text.starts_with(['-', '{'])
+                    || text.contains('=')
+                    || text.starts_with(|c: char| c.is_ascii_digit())
             };
             at += 1 + program.args.iter().take_while(skips).count();
         } else if program.name == "find" {
-            let is_exec = |word: &Word| matches!(word.text.as_str(), "-exec" | "-execdir" | "-ok" | "-okdir");
+            let is_exec =
+                |word: &Word| matches!(word.text.as_str(), "-exec" | "-execdir" | "-ok" | "-okdir");
             match program.args.iter().position(is_exec) {
                 Some(exec) => at += exec + 2,
                 None => break,

@@ -13,22 +13,42 @@ use crate::skill::inspect::shell::{Command, UNKNOWN, Word};
 
 /// What hands a text or a list to the system.
 const STARTS: [&str; 10] = [
-    "subprocess.run", "subprocess.call", "subprocess.Popen", "subprocess.check_call",
-    "subprocess.check_output", "subprocess.getoutput", "subprocess.getstatusoutput",
-    "asyncio.create_subprocess_shell", "asyncio.create_subprocess_exec", "commands.getoutput",
+    "subprocess.run",
+    "subprocess.call",
+    "subprocess.Popen",
+    "subprocess.check_call",
+    "subprocess.check_output",
+    "subprocess.getoutput",
+    "subprocess.getstatusoutput",
+    "asyncio.create_subprocess_shell",
+    "asyncio.create_subprocess_exec",
+    "commands.getoutput",
 ];
 
 /// What hands a text to a shell, whatever else it is told.
 const SHELLS: [&str; 6] = [
-    "os.system", "os.popen", "subprocess.getoutput", "subprocess.getstatusoutput",
-    "asyncio.create_subprocess_shell", "commands.getoutput",
+    "os.system",
+    "os.popen",
+    "subprocess.getoutput",
+    "subprocess.getstatusoutput",
+    "asyncio.create_subprocess_shell",
+    "commands.getoutput",
 ];
 
 /// What reads data that can execute programs.
 const UNPICKLES: [&str; 12] = [
-    "pickle.load", "pickle.loads", "pickle.Unpickler", "cPickle.load", "cPickle.loads",
-    "dill.load", "dill.loads", "cloudpickle.load", "cloudpickle.loads", "marshal.load",
-    "marshal.loads", "shelve.open",
+    "pickle.load",
+    "pickle.loads",
+    "pickle.Unpickler",
+    "cPickle.load",
+    "cPickle.loads",
+    "dill.load",
+    "dill.loads",
+    "cloudpickle.load",
+    "cloudpickle.loads",
+    "marshal.load",
+    "marshal.loads",
+    "shelve.open",
 ];
 
 /// Looks at a program of Python. `base` is where it stands in its file.
@@ -68,7 +88,11 @@ fn executes(look: &mut Look<'_>, call: &Call) {
             }
         }
         "__import__" if call.text().is_none() => {
-            look.find(Rule::EvalInput, call.at, "which module is loaded is not fixed");
+            look.find(
+                Rule::EvalInput,
+                call.at,
+                "which module is loaded is not fixed",
+            );
         }
         "__import__" | "importlib.import_module" => {
             if let Some(module) = call.text().as_deref().and_then(module) {
@@ -88,9 +112,15 @@ fn executes(look: &mut Look<'_>, call: &Call) {
         }
         "yaml.load" | "yaml.load_all" | "yaml.unsafe_load" | "yaml.full_load" => {
             let safe = call.args.iter().filter_map(|token| token.name());
-            let is_safe = safe.into_iter().any(|name| name.contains("SafeLoader") || name == "BaseLoader");
+            let is_safe = safe
+                .into_iter()
+                .any(|name| name.contains("SafeLoader") || name == "BaseLoader");
             if !is_safe {
-                look.find(Rule::Unpickled, call.at, format!("`{name}` reads YAML that can make any object"));
+                look.find(
+                    Rule::Unpickled,
+                    call.at,
+                    format!("`{name}` reads YAML that can make any object"),
+                );
             }
         }
         _ => {}
@@ -100,18 +130,24 @@ fn executes(look: &mut Look<'_>, call: &Call) {
 /// What is handed to the system: a text for a shell must be fixed, and what is fixed is looked at.
 fn starts(look: &mut Look<'_>, call: &Call) {
     let name = call.name.as_str();
-    let spawns = name.starts_with("os.exec") || name.starts_with("os.spawn") || name.starts_with("os.posix_spawn");
+    let spawns = name.starts_with("os.exec")
+        || name.starts_with("os.spawn")
+        || name.starts_with("os.posix_spawn");
     let is_shell = SHELLS.contains(&name) || STARTS.contains(&name) && call.has("shell", "True");
     if is_shell {
         match call.text() {
-            Some(text) => look.deeper(call.at, |look| shell(look, (&text, call.at), &BTreeSet::new())),
+            Some(text) => look.deeper(call.at, |look| {
+                shell(look, (&text, call.at), &BTreeSet::new())
+            }),
             None => {
                 let why = format!("`{name}` hands a text that is not fixed to a shell");
                 look.find(Rule::EvalInput, call.at, why);
             }
         }
     } else if STARTS.contains(&name) || spawns {
-        let list = call.list().or_else(|| call.text().map(|text| vec![Some(text)]));
+        let list = call
+            .list()
+            .or_else(|| call.text().map(|text| vec![Some(text)]));
         let Some(list) = list else { return };
         let command = listed(&list, call.at);
         let all = programs(&command);
@@ -136,7 +172,11 @@ fn listed(list: &[Option<String>], at: usize) -> Command {
     };
     let words: Vec<Word> = list.iter().map(word).collect();
     // A program that is not known is none that could be named.
-    let words = if words.first().is_some_and(Word::is_fixed) { words } else { Vec::new() };
+    let words = if words.first().is_some_and(Word::is_fixed) {
+        words
+    } else {
+        Vec::new()
+    };
     Command {
         at,
         words,
@@ -148,17 +188,31 @@ fn harms(look: &mut Look<'_>, call: &Call) {
     let name = call.name.as_str();
     match name {
         "shutil.rmtree" | "os.removedirs" => {
-            let fixed = call.text().is_some_and(|path| super::places::is_everything(&path));
-            let first: Vec<&str> = call.first().iter().filter_map(|token| token.name()).collect();
-            let is_home = first == ["Path", "home"] || first == ["pathlib", "Path", "home"]
-                || first == ["os", "path", "expanduser"] && call.first().iter().any(|token| token.text() == Some("~"));
+            let fixed = call
+                .text()
+                .is_some_and(|path| super::places::is_everything(&path));
+            let first: Vec<&str> = call
+                .first()
+                .iter()
+                .filter_map(|token| token.name())
+                .collect();
+            let is_home = first == ["Path", "home"]
+                || first == ["pathlib", "Path", "home"]
+                || first == ["os", "path", "expanduser"]
+                    && call.first().iter().any(|token| token.text() == Some("~"));
             if fixed || is_home {
-                look.find(Rule::DeleteAll, call.at, "it deletes everything below the root or the home folder");
+                look.find(
+                    Rule::DeleteAll,
+                    call.at,
+                    "it deletes everything below the root or the home folder",
+                );
             }
         }
         "os.chmod" | ".chmod" | "os.fchmod" => {
             let open = call.args.iter().any(|token| match &token.kind {
-                Kind::Number(number) => number.starts_with("0o") && number.ends_with(['2', '3', '6', '7']),
+                Kind::Number(number) => {
+                    number.starts_with("0o") && number.ends_with(['2', '3', '6', '7'])
+                }
                 Kind::Name(name) => name == "S_IWOTH" || name == "S_IRWXO",
                 _ => false,
             });
@@ -167,13 +221,25 @@ fn harms(look: &mut Look<'_>, call: &Call) {
             }
         }
         "os.setuid" | "os.seteuid" | "os.setgid" => {
-            look.find(Rule::Privilege, call.at, format!("`{name}` changes whose rights it has"));
+            look.find(
+                Rule::Privilege,
+                call.at,
+                format!("`{name}` changes whose rights it has"),
+            );
         }
         "pty.spawn" | "os.dup2" => {
-            look.find(Rule::ReverseShell, call.at, format!("`{name}` gives a program to somebody else"));
+            look.find(
+                Rule::ReverseShell,
+                call.at,
+                format!("`{name}` gives a program to somebody else"),
+            );
         }
         "pip.main" | "pip._internal.main" | "ensurepip.bootstrap" => {
-            look.find(Rule::PackageInstall, call.at, format!("`{name}` installs packages"));
+            look.find(
+                Rule::PackageInstall,
+                call.at,
+                format!("`{name}` installs packages"),
+            );
         }
         _ => {}
     }
@@ -222,7 +288,12 @@ fn off(look: &mut Look<'_>, code: &Code) {
     let mut found: Vec<usize> = Vec::new();
     for [key, is, value] in code.tokens.array_windows() {
         let is_off = is.is('=') && value.name() == Some("False");
-        if is_off && matches!(key.name(), Some("verify" | "check_hostname" | "verify_ssl" | "ssl_verify")) {
+        if is_off
+            && matches!(
+                key.name(),
+                Some("verify" | "check_hostname" | "verify_ssl" | "ssl_verify")
+            )
+        {
             found.push(key.at);
         }
     }

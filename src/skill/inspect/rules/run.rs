@@ -22,13 +22,19 @@ pub(super) fn runs(
             _ if program.is_shell() => {
                 if let Some(code) = program.code('c') {
                     executes(look, code, |look| shell(look, (&code.text, code.at), set));
-                    let in_place = all.iter().any(|one| matches!(one.name, "find" | "xargs" | "parallel"));
+                    let in_place = all
+                        .iter()
+                        .any(|one| matches!(one.name, "find" | "xargs" | "parallel"));
                     if in_place && code.text.contains("{}") {
                         let why = "a name is put into the text of a program, which executes what is in it";
                         look.find(Rule::EvalInput, code.at, why);
                     }
                 } else if let Some(first) = program.args.iter().find(|arg| is_output(arg)) {
-                    look.find(Rule::EvalInput, first.at, "the output of a command is executed");
+                    look.find(
+                        Rule::EvalInput,
+                        first.at,
+                        "the output of a command is executed",
+                    );
                 } else if let Some((at, text)) = &command.input {
                     read_in(look, (*at, text), |look| shell(look, (text, *at), set));
                 }
@@ -36,7 +42,8 @@ pub(super) fn runs(
             _ if program.is_python() => {
                 if let Some(code) = program.code('c') {
                     executes(look, code, |look| python(look, (&code.text, code.at)));
-                } else if let Some((at, text)) = command.input.as_ref().filter(|_| is_bare(program)) {
+                } else if let Some((at, text)) = command.input.as_ref().filter(|_| is_bare(program))
+                {
                     read_in(look, (*at, text), |look| python(look, (text, *at)));
                 }
             }
@@ -76,13 +83,21 @@ fn evaluates(look: &mut Look<'_>, program: &Program<'_>, set: &BTreeSet<String>)
         let text = text.join(" ");
         look.deeper(program.at, |look| shell(look, (&text, program.at), set));
     } else {
-        look.find(Rule::EvalInput, program.at, "`eval` executes a text with values in it");
+        look.find(
+            Rule::EvalInput,
+            program.at,
+            "`eval` executes a text with values in it",
+        );
     }
 }
 
 fn sources(look: &mut Look<'_>, program: &Program<'_>) {
     if let Some(first) = program.args.first().filter(|arg| is_output(arg)) {
-        look.find(Rule::EvalInput, first.at, "the output of a command is executed");
+        look.find(
+            Rule::EvalInput,
+            first.at,
+            "the output of a command is executed",
+        );
     }
 }
 
@@ -93,10 +108,13 @@ fn is_output(word: &Word) -> bool {
 
 /// Whether an interpreter is given no program but what it reads.
 fn is_bare(program: &Program<'_>) -> bool {
-    let is_option = |arg: &Word| arg.text.starts_with('-') && !matches!(arg.text.as_str(), "-c" | "-m" | "-e");
+    let is_option =
+        |arg: &Word| arg.text.starts_with('-') && !matches!(arg.text.as_str(), "-c" | "-m" | "-e");
     match program.args.first() {
         None => true,
-        Some(first) if first.text == "-" || program.is_shell() && first.text.starts_with("-s") => true,
+        Some(first) if first.text == "-" || program.is_shell() && first.text.starts_with("-s") => {
+            true
+        }
         Some(_) => program.args.iter().all(is_option),
     }
 }
@@ -128,7 +146,10 @@ pub(super) fn piped(look: &mut Look<'_>, pipeline: &Pipeline) {
         let Some(runs) = runs else { continue };
         let before: Vec<&Command> = pipeline.iter().take(at).collect();
         let before: Vec<Program<'_>> = before.into_iter().flat_map(programs).collect();
-        let (rule, what) = if before.iter().any(|one| matches!(one.name, "nc" | "ncat" | "netcat" | "socat")) {
+        let (rule, what) = if before
+            .iter()
+            .any(|one| matches!(one.name, "nc" | "ncat" | "netcat" | "socat"))
+        {
             (Rule::ReverseShell, "what somebody else sends")
         } else if before.iter().any(fetches) {
             (Rule::PipeToShell, "what is fetched")
@@ -137,7 +158,11 @@ pub(super) fn piped(look: &mut Look<'_>, pipeline: &Pipeline) {
         } else {
             (Rule::EvalInput, "the output of a command")
         };
-        look.find(rule, runs.at, format!("{what} is executed by `{}`", runs.name));
+        look.find(
+            rule,
+            runs.at,
+            format!("{what} is executed by `{}`", runs.name),
+        );
     }
     shell_to_net(look, pipeline);
 }
@@ -145,20 +170,36 @@ pub(super) fn piped(look: &mut Look<'_>, pipeline: &Pipeline) {
 /// A shell whose output goes to somebody else.
 fn shell_to_net(look: &mut Look<'_>, pipeline: &Pipeline) {
     let all: Vec<Program<'_>> = pipeline.iter().flat_map(programs).collect();
-    let shell = all.iter().position(|one| SHELLS.contains(&one.name) && is_bare(one) | one.short('i'));
-    let net = all.iter().rposition(|one| matches!(one.name, "nc" | "ncat" | "netcat" | "socat" | "telnet"));
+    let shell = all
+        .iter()
+        .position(|one| SHELLS.contains(&one.name) && is_bare(one) | one.short('i'));
+    let net = all
+        .iter()
+        .rposition(|one| matches!(one.name, "nc" | "ncat" | "netcat" | "socat" | "telnet"));
     if let (Some(shell), Some(net)) = (shell, net)
         && shell < net
         && let Some(one) = all.get(net)
     {
-        look.find(Rule::ReverseShell, one.at, "a shell speaks to somebody else");
+        look.find(
+            Rule::ReverseShell,
+            one.at,
+            "a shell speaks to somebody else",
+        );
     }
 }
 
 fn decodes(program: &Program<'_>) -> bool {
     match program.name {
-        "base64" | "base32" | "basenc" | "b64" => program.short('d') || program.short('D') || program.has(&["--decode"]),
-        "openssl" => program.short('d') && program.args.iter().any(|arg| arg.text.contains("64") || arg.text == "enc"),
+        "base64" | "base32" | "basenc" | "b64" => {
+            program.short('d') || program.short('D') || program.has(&["--decode"])
+        }
+        "openssl" => {
+            program.short('d')
+                && program
+                    .args
+                    .iter()
+                    .any(|arg| arg.text.contains("64") || arg.text == "enc")
+        }
         "xxd" => program.short('r'),
         "gunzip" | "zcat" | "bunzip2" | "xzcat" | "unxz" | "uudecode" | "rev" => true,
         "gzip" | "xz" | "bzip2" => program.short('d'),

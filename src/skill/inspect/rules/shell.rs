@@ -17,7 +17,11 @@ pub(in crate::skill::inspect) fn shell(
 ) {
     let script = read(text, base);
     if script.too_deep {
-        look.find(Rule::TooNested, base, "it is nested too deeply to be checked");
+        look.find(
+            Rule::TooNested,
+            base,
+            "it is nested too deeply to be checked",
+        );
     }
     let mut set = names(&script);
     set.extend(outer.iter().cloned());
@@ -27,7 +31,8 @@ pub(in crate::skill::inspect) fn shell(
             files(look, command);
             let all = programs(command);
             for program in &all {
-                let has_unset = !ends_unset && unset(program.args.iter().flat_map(|arg| &arg.vars), &set);
+                let has_unset =
+                    !ends_unset && unset(program.args.iter().flat_map(|arg| &arg.vars), &set);
                 danger(look, program, has_unset);
                 if let Some(what) = reaches(program) {
                     look.net(&what, program.at);
@@ -38,7 +43,9 @@ pub(in crate::skill::inspect) fn shell(
         piped(look, pipeline);
     }
     for var in uses(&script) {
-        let is_name = var.name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
+        let is_name = var
+            .name
+            .starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
         if is_name && !set.contains(&var.name) {
             look.reads(&var.name, var.at);
         }
@@ -60,7 +67,11 @@ fn uses(script: &Shell) -> Vec<&Var> {
     let mut found: Vec<&Var> = script.vars.iter().collect();
     for command in script.pipelines.iter().flatten() {
         let values = command.sets.iter().map(|(_, value)| value);
-        let words = command.words.iter().chain(&command.writes).chain(&command.reads);
+        let words = command
+            .words
+            .iter()
+            .chain(&command.writes)
+            .chain(&command.reads);
         found.extend(words.chain(values).flat_map(|word| &word.vars));
     }
     found
@@ -69,10 +80,15 @@ fn uses(script: &Shell) -> Vec<&Var> {
 /// Whether the script ends where it uses a variable that is not set.
 fn ends_unset(script: &Shell) -> bool {
     script.pipelines.iter().flatten().any(|command| {
-        let words: Vec<&str> = command.words.iter().map(|word| word.text.as_str()).collect();
+        let words: Vec<&str> = command
+            .words
+            .iter()
+            .map(|word| word.text.as_str())
+            .collect();
         match words.as_slice() {
             ["set", options @ ..] => options.iter().any(|option| {
-                *option == "nounset" || option.starts_with('-') && !option.starts_with("--") && option.contains('u')
+                *option == "nounset"
+                    || option.starts_with('-') && !option.starts_with("--") && option.contains('u')
             }),
             _ => false,
         }
@@ -92,12 +108,19 @@ fn names(script: &Shell) -> BTreeSet<String> {
                 let is_local = first != "export" && first != "readonly";
                 let named = rest.iter().filter(|word| is_local || word.contains('='));
                 let bare = named.filter(is_name).map(|word| {
-                    word.split(['=', '[', '+']).next().unwrap_or_default().to_owned()
+                    word.split(['=', '[', '+'])
+                        .next()
+                        .unwrap_or_default()
+                        .to_owned()
                 });
                 found.extend(bare);
             }
             "read" | "mapfile" | "readarray" | "let" => {
-                found.extend(rest.iter().filter(is_name).map(|word| word.split('=').next().unwrap_or_default().to_owned()));
+                found.extend(
+                    rest.iter()
+                        .filter(is_name)
+                        .map(|word| word.split('=').next().unwrap_or_default().to_owned()),
+                );
             }
             "getopts" => found.extend(rest.get(1).map(|word| (*word).to_owned())),
             "for" | "select" => found.extend(rest.first().map(|word| (*word).to_owned())),
@@ -107,6 +130,11 @@ fn names(script: &Shell) -> BTreeSet<String> {
             _ => {}
         }
     }
-    found.extend(uses(script).into_iter().filter(|var| var.sets).map(|var| var.name.clone()));
+    found.extend(
+        uses(script)
+            .into_iter()
+            .filter(|var| var.sets)
+            .map(|var| var.name.clone()),
+    );
     found
 }

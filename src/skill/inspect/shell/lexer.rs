@@ -162,7 +162,9 @@ impl<'a> Reader<'a> {
     fn blanks(&mut self) {
         loop {
             let rest = self.rest();
-            let joined = ["\\\n", "\\\r\n"].into_iter().find(|end| rest.starts_with(end));
+            let joined = ["\\\n", "\\\r\n"]
+                .into_iter()
+                .find(|end| rest.starts_with(end));
             match (joined, rest.chars().next()) {
                 (Some(end), _) => self.at += end.len(),
                 (_, Some(' ' | '\t' | '\r')) => self.at += 1,
@@ -186,7 +188,11 @@ impl<'a> Reader<'a> {
             && let Some(name) = self.assigned()
         {
             let value = self.value();
-            command.at = if command.sets.is_empty() { value.at } else { command.at };
+            command.at = if command.sets.is_empty() {
+                value.at
+            } else {
+                command.at
+            };
             command.sets.push((name, value));
             return;
         }
@@ -232,15 +238,17 @@ impl<'a> Reader<'a> {
         let rest = self.rest();
         let is_word = |c: char| c.is_ascii_alphanumeric() || c == '_';
         let long = rest.find(|c| !is_word(c))?;
-        let name = rest.get(..long).filter(|name| {
-            name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
-        })?;
+        let name = rest
+            .get(..long)
+            .filter(|name| name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_'))?;
         let mut after = rest.get(long..)?;
         if after.starts_with('[') {
             let end = after.find([']', '\n'])?;
             after = after.get(end..)?.strip_prefix(']')?;
         }
-        let after = after.strip_prefix("+=").or_else(|| after.strip_prefix('='))?;
+        let after = after
+            .strip_prefix("+=")
+            .or_else(|| after.strip_prefix('='))?;
         self.at += rest.len() - after.len();
         Some(name.to_owned())
     }

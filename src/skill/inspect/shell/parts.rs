@@ -153,7 +153,10 @@ impl Reader<'_> {
         }
         let mut rest = self.rest();
         if rest.starts_with('[') {
-            rest = rest.find(']').and_then(|end| rest.get(end + 1..)).unwrap_or(rest);
+            rest = rest
+                .find(']')
+                .and_then(|end| rest.get(end + 1..))
+                .unwrap_or(rest);
         }
         let rest = rest.strip_prefix(':').unwrap_or(rest);
         let falls_back = rest.starts_with('-') || rest.starts_with('=');
@@ -272,7 +275,11 @@ impl Reader<'_> {
                     self.at += 1;
                     return;
                 }
-                '#' if self.text.get(..self.at).is_some_and(|before| before.ends_with([' ', '\n', '('])) => {
+                '#' if self
+                    .text
+                    .get(..self.at)
+                    .is_some_and(|before| before.ends_with([' ', '\n', '('])) =>
+                {
                     let rest = self.rest();
                     self.at += rest.find('\n').unwrap_or(rest.len());
                 }
@@ -286,7 +293,10 @@ impl Reader<'_> {
     pub(super) fn redirection(&mut self, command: &mut Command) -> bool {
         let rest = self.rest();
         let signs = rest.trim_start_matches(|c: char| c.is_ascii_digit());
-        let signs = signs.strip_prefix('&').filter(|_| rest.starts_with("&>")).unwrap_or(signs);
+        let signs = signs
+            .strip_prefix('&')
+            .filter(|_| rest.starts_with("&>"))
+            .unwrap_or(signs);
         if !signs.starts_with(['<', '>']) || signs.starts_with("<(") || signs.starts_with(">(") {
             return false;
         }
@@ -303,7 +313,10 @@ impl Reader<'_> {
         } else if self.takes(">&") || self.takes("<&") {
             self.gap();
             let word = self.word();
-            let is_number = word.text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-');
+            let is_number = word
+                .text
+                .bytes()
+                .all(|byte| byte.is_ascii_digit() || byte == b'-');
             if !is_number {
                 command.writes.push(word);
             }
@@ -330,13 +343,20 @@ impl Reader<'_> {
     fn document(&mut self, command: &mut Command, strips: bool) {
         self.gap();
         let end = self.word();
-        let line = self.rest().find('\n').map_or(self.text.len(), |long| self.at + long + 1);
+        let line = self
+            .rest()
+            .find('\n')
+            .map_or(self.text.len(), |long| self.at + long + 1);
         let from = self.given.unwrap_or(line);
         let body = self.text.get(from..).unwrap_or_default();
         let mut long = 0;
         for one in body.split_inclusive('\n') {
             let bare = one.trim_end_matches(['\n', '\r']);
-            let bare = if strips { bare.trim_start_matches('\t') } else { bare };
+            let bare = if strips {
+                bare.trim_start_matches('\t')
+            } else {
+                bare
+            };
             if bare == end.text {
                 self.given = Some(from + long + one.len());
                 break;

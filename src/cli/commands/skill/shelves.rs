@@ -1,0 +1,131 @@
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::cli::Ui;
+use crate::report::consent::visible;
+use crate::report::plural;
+use crate::skill::{Discovery, Found, Look, MOST, Shelf, discover, disk, shelves};
+
+/// How many entries of a shelf are read at most, files and folders.
+const MOST_ENTRIES: usize = 5 * MOST;
+
+/// The shelves on the disk.
+pub struct Shelves {
+    root: PathBuf,
+    home: PathBuf,
+}
+
+impl Shelves {
+    /// The folder of a shelf.
+    fn path(&self, shelf: &Shelf) -> PathBuf {
+        match shelf.shown.strip_prefix("~/") {
+            Some(below) if shelf.is_users => self.home.join(below),
+            _ => self.root.join(&shelf.shown),
+        }
+    }
+
+    /// Whether links lead a shelf of the workspace out of it.
+    fn leads_out(&self, shelf: &Shelf) -> bool {
+        let real = |path: &Path| fs::canonicalize(path).ok();
+        let (root, own) = (real(&self.root), real(&self.path(shelf)));
+        let out = root
+            .zip(own)
+            .is_some_and(|(root, own)| !own.starts_with(root));
+        out && !shelf.is_users
+    }
+}
+
+impl Look for Shelves {
+    fn folders(&self, shelf: &Shelf) -> Vec<String> {
+        if self.leads_out(shelf) {
+            return Vec::new();
+        }
+        let entries = fs::read_dir(self.path(shelf)).into_iter().flatten();
+        let entries = entries.take(MOST_ENTRIES).flatten();
+        let folders = entries.filter(|entry| entry.path().is_dir());
+        let mut names: Vec<String> = folders
+            .map(|entry| entry.file_name().to_string_lossy().into_owned())
+            .collect();
+        names.sort();
+        names
+    }
+
+    fn text(&self, shelf: &Shelf, folder: &str) -> Option<Result<String, String>> {
+        let path = self.path(shelf).join(folder);
+        if path.is_symlink() {
+            let message = "the folder is a link, which is not followed; put the skill itself there";
+            return Some(Err(message.into()));
+        }
+        match disk::skill_md(&path) {
+            Ok(None) => None,
+            Ok(Some((_, bytes))) => {
+                let text = String::from_utf8(bytes);
+                Some(text.map_err(|_| "SKILL.md is not UTF-8 text".to_owned()))
+            }
+            Err(error) => Some(Err(format!("{}; {}", error.why, error.remedy()))),
+        }
+    }
+}
+
+/// The skills of the workspace and of the user, and the folder of each. What is left out is said.
+pub fn find(ui: &Ui) -> (Discovery, impl Fn(&Found) -> PathBuf + use<>) {
+    let root = ui.workspace().root;
+    let home = ui.env.var("HOME").map(PathBuf::from);
+    let mut all = shelves();
+    let home = home.filter(|home| *home != root && home.is_absolute());
+    all.retain(|shelf| !shelf.is_users || home.is_some());
+    let home = home.unwrap_or_default();
+    let own = Shelves { root, home };
+    for shelf in all.iter().filter(|shelf| own.leads_out(shelf)) {
+        let shown = visible(&shelf.shown);
+        ui.say(&format!(
+            "{shown} is left out: links lead it out of the workspace\n"
+        ));
+    }
+    let found = discover(&all, &own);
+    for shelf in &found.cut {
+        ui.say(&format!(
+            "{shelf} has more than {}; the rest is left out\n",
+            plural(MOST, "folder")
+        ));
+    }
+    (found, move |one: &Found| {
+        own.path(&one.shelf).join(&one.folder)
+    })
+}
+
+/// What does not load, loudly: beside the answer, whatever the answer is.
+pub fn tell_broken(ui: &Ui, found: &Discovery) {
+    for one in found.found.iter().filter(|one| one.shadowed_by.is_none()) {
+        if let Err(findings) = &one.skill {
+            let why: Vec<String> = findings
+                .iter()
+                .map(|finding| visible(&finding.message))
+                .collect();
+            ui.say(&format!(
+                "{} does not load: {}\n",
+                visible(&one.shown()),
+                why.join("; ")
+            ));
+        }
+    }
+}
+
+/// A text on one line, as it is safe to look at.
+pub fn line(text: &str) -> String {
+    let words: Vec<&str> = text.split_whitespace().collect();
+    visible(&words.join(" "))
+}
+
+/// The first sentence of a description, on one line and not too long.
+pub fn sentence(text: &str) -> String {
+    const LONGEST: usize = 100;
+    let line = line(text);
+    let end = line.find(". ").map_or(line.len(), |dot| dot + 1);
+    let first = line.get(..end).unwrap_or(&line);
+    if first.chars().count() <= LONGEST {
+        return first.to_owned();
+    }
+    let cut: String = first.chars().take(LONGEST - 1).collect();
+    cut.trim_end().to_owned() + "…"
+}

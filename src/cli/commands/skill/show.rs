@@ -1,0 +1,151 @@
+use std::path::Path;
+
+use clap::Args;
+
+use super::shelves::{find, line};
+use crate::cli::{Exit, Failure, Ui};
+use crate::diag::nearest;
+use crate::report::consent::visible;
+use crate::report::{BOLD, DIM, WARN, paint};
+use crate::skill::{Finding, Found, Skill, disk};
+
+/// Show what a skill says, or one of its files
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  wf skill show coding                       what it says, and which files it has
+  wf skill show coding references/style.md   one of its files
+
+Characters that do not show are written as \u{27e8}U+001B\u{27e9}.")]
+pub struct ShowArgs {
+    /// Its name
+    #[arg(value_name = "NAME")]
+    name: String,
+    /// A file of its folder
+    #[arg(value_name = "RESOURCE")]
+    resource: Option<String>,
+}
+
+/// Shows a skill.
+pub fn run(ui: &Ui, args: &ShowArgs) -> Result<Exit, Failure> {
+    let (all, folder_of) = find(ui);
+    let counts = || all.found.iter().filter(|one| one.shadowed_by.is_none());
+    let Some(found) = counts().find(|one| one.name == args.name) else {
+        let message = format!("there is no skill `{}`", visible(&args.name));
+        let failure = Failure::new(Exit::Usage, message);
+        let names = counts().map(|one| one.name.as_str());
+        return Err(match nearest(&args.name, names) {
+            Some(near) => failure.hint(format!("did you mean `{}`?", line(near))),
+            None => failure.hint("`wf skill list` has those that there are"),
+        });
+    };
+    let folder = folder_of(found);
+    if let Some(path) = &args.resource {
+        return resource(ui, &folder, path);
+    }
+    match &found.skill {
+        Ok(skill) => {
+            ui.print(&about(found, skill))?;
+            ui.print(&files(&folder)?)?;
+            let body = found.text.get(skill.body.range()).unwrap_or("");
+            ui.print(&format!("\n{}\n", visible(body.trim_matches(['\r', '\n']))))?;
+            for other in all
+                .found
+                .iter()
+                .filter(|one| one.shadowed_by == Some(found.shown()))
+            {
+                ui.say(&format!("{} is shadowed by it\n", line(&other.shown())));
+            }
+            Ok(Exit::Ok)
+        }
+        Err(findings) => Err(broken(found, findings)),
+    }
+}
+
+fn broken(found: &Found, findings: &[Finding]) -> Failure {
+    let why: Vec<String> = findings
+        .iter()
+        .map(|finding| visible(&finding.message))
+        .collect();
+    let message = format!("{} does not load: {}", line(&found.shown()), why.join("; "));
+    let help = findings.iter().filter_map(|finding| finding.help.as_ref());
+    help.fold(Failure::new(Exit::Invalid, message), |failure, help| {
+        failure.hint(visible(help))
+    })
+}
+
+/// What it says of itself.
+fn about(found: &Found, skill: &Skill) -> String {
+    let mut text = format!(
+        "{}  {}\n",
+        paint(BOLD, &line(&skill.name)),
+        paint(DIM, &line(&found.shown()))
+    );
+    text.push_str(&format!("{}\n", line(&skill.description)));
+    let mut row = |name: &str, value: &str| {
+        text.push_str(&format!("{}  {}\n", paint(DIM, name), line(value)));
+    };
+    if let Some(license) = &skill.license {
+        row("license", license);
+    }
+    if let Some(compatibility) = &skill.compatibility {
+        row("needs", compatibility);
+    }
+    if !skill.allowed_tools.is_empty() {
+        row("tools", &skill.allowed_tools.join(" · "));
+    }
+    for (key, value) in skill.metadata.iter().filter(|(key, _)| *key != "wf") {
+        row(key, value);
+    }
+    for warning in &skill.warnings {
+        let line = format!(
+            "{}  {}\n",
+            paint(WARN, warning.code),
+            line(&warning.message)
+        );
+        text.push_str(&line);
+    }
+    text
+}
+
+/// Which other files it has. Their names are looked at, not what they hold.
+fn files(folder: &Path) -> Result<String, Failure> {
+    let names = disk::names(folder).map_err(|error| {
+        let message = format!(
+            "the skill's folder cannot be listed: {}",
+            visible(&error.to_string())
+        );
+        Failure::new(Exit::Invalid, message).hint(error.remedy())
+    })?;
+    let mut text = String::new();
+    for part in ["scripts/", "references/", "assets/", ""] {
+        let is_here = |name: &&String| match part {
+            "" => !["scripts/", "references/", "assets/"]
+                .iter()
+                .any(|part| name.starts_with(part)),
+            part => name.starts_with(part),
+        };
+        for name in names
+            .iter()
+            .filter(is_here)
+            .filter(|name| !name.eq_ignore_ascii_case("SKILL.md"))
+        {
+            text.push_str(&format!("{}  {}\n", paint(DIM, "file"), visible(name)));
+        }
+    }
+    Ok(text)
+}
+
+fn resource(ui: &Ui, folder: &Path, path: &str) -> Result<Exit, Failure> {
+    let bytes = disk::file(folder, path).map_err(|error| {
+        let message = visible(&error.to_string());
+        Failure::new(Exit::Usage, message)
+            .hint("name a file of the skill's folder, as `wf skill show NAME` lists it")
+    })?;
+    let text = String::from_utf8(bytes).map_err(|_| {
+        let message = format!("{} is not text", visible(path));
+        Failure::new(Exit::Usage, message).hint(format!("it is at {}", folder.join(path).display()))
+    })?;
+    ui.print(&visible(&text))?;
+    Ok(Exit::Ok)
+}

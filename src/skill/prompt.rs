@@ -1,0 +1,154 @@
+//! What the reference package prints about skills for programs and models.
+
+use std::fmt::Write as _;
+
+use serde_json::{Map, Value};
+
+use super::reference;
+use super::words::strip;
+use super::yaml::Node;
+
+/// One skill of a prompt.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Offer {
+    /// Its name.
+    pub name: String,
+    /// Its description.
+    pub description: String,
+    /// Where its SKILL.md is: an absolute path.
+    pub location: String,
+}
+
+/// The block of XML that tells a model which skills there are. As in the reference package, the
+/// location is put in as it is.
+pub fn prompt(offers: &[Offer]) -> String {
+    let mut lines = vec!["<available_skills>".to_owned()];
+    for offer in offers {
+        lines.push("<skill>".into());
+        for (tag, text) in [
+            ("name", escaped(&offer.name)),
+            ("description", escaped(&offer.description)),
+            ("location", offer.location.clone()),
+        ] {
+            lines.push(format!("<{tag}>\n{text}\n</{tag}>"));
+        }
+        lines.push("</skill>".into());
+    }
+    lines.push("</available_skills>\n".into());
+    lines.join("\n")
+}
+
+fn escaped(text: &str) -> String {
+    let mut safe = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '&' => safe.push_str("&amp;"),
+            '<' => safe.push_str("&lt;"),
+            '>' => safe.push_str("&gt;"),
+            '"' => safe.push_str("&quot;"),
+            '\'' => safe.push_str("&#x27;"),
+            c => safe.push(c),
+        }
+    }
+    safe
+}
+
+/// The properties of a skill as the reference package reads them: it only wants a name and a
+/// description. An error is what it says.
+///
+/// A value of `metadata` that is a list or a mapping is given as JSON in a text, where the
+/// reference package gives what Python prints.
+pub fn properties(text: &str) -> Result<Map<String, Value>, String> {
+    let root = reference::read(text).map_err(|finding| finding.message)?;
+    let get = |key: &str| root.get(key).map(|entry| &entry.value);
+    for key in ["name", "description"] {
+        if get(key).is_none() {
+            return Err(format!("Missing required field in frontmatter: {key}"));
+        }
+    }
+    let mut found = Map::new();
+    for key in ["name", "description"] {
+        let text = strip(get(key).and_then(Node::text).unwrap_or(""));
+        if text.is_empty() {
+            return Err(format!("Field '{key}' must be a non-empty string"));
+        }
+        found.insert(key.into(), text.into());
+    }
+    for key in ["license", "compatibility", "allowed-tools"] {
+        if let Some(node) = get(key) {
+            found.insert(key.into(), node.json());
+        }
+    }
+    match get("metadata").map(|node| (node.entries(), node)) {
+        None => {}
+        Some((Some(entries), _)) => {
+            let text = |node: &Node| match node.text() {
+                Some(text) => text.to_owned(),
+                None => node.json().to_string(),
+            };
+            let pairs = entries
+                .iter()
+                .map(|entry| (entry.key.clone(), text(&entry.value).into()));
+            found.insert("metadata".into(), Value::Object(pairs.collect()));
+        }
+        Some((None, node)) if node.text() == Some("") => {}
+        Some((None, node)) => drop(found.insert("metadata".into(), node.json())),
+    }
+    Ok(found)
+}
+
+/// JSON with two blanks a level and nothing but ASCII, as Python writes it.
+pub fn ascii_json(value: &Map<String, Value>) -> String {
+    let pretty = serde_json::to_string_pretty(value).unwrap_or_default();
+    let mut ascii = String::with_capacity(pretty.len());
+    for c in pretty.chars() {
+        if c <= '~' {
+            ascii.push(c);
+        } else {
+            for unit in c.encode_utf16(&mut [0; 2]) {
+                let _ = write!(ascii, "\\u{unit:04x}");
+            }
+        }
+    }
+    ascii
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Offer, ascii_json, prompt, properties};
+
+    #[test]
+    fn a_prompt_is_as_the_reference_package_writes_it() {
+        assert_eq!(prompt(&[]), "<available_skills>\n</available_skills>\n");
+        let offer = Offer {
+            name: "a".into(),
+            description: "<b> & \"c\" 'd'".into(),
+            location: "/x<y/SKILL.md".into(),
+        };
+        let expected = "<available_skills>\n<skill>\n<name>\na\n</name>\n<description>\n\
+            &lt;b&gt; &amp; &quot;c&quot; &#x27;d&#x27;\n</description>\n<location>\n\
+            /x<y/SKILL.md\n</location>\n</skill>\n</available_skills>\n";
+        assert_eq!(prompt(&[offer]), expected);
+    }
+
+    #[test]
+    fn properties_are_as_the_reference_package_writes_them() {
+        let text = "---\nname: \" A_b \"\ndescription: é🦀\nallowed-tools:\n  - Read\nmetadata:\n  v: 1.0\nx: y\n---\n";
+        let expected = "{\n  \"name\": \"A_b\",\n  \"description\": \"\\u00e9\\ud83e\\udd80\",\n  \
+            \"allowed-tools\": [\n    \"Read\"\n  ],\n  \"metadata\": {\n    \"v\": \"1.0\"\n  }\n}";
+        assert_eq!(ascii_json(&properties(text).unwrap()), expected);
+        for (text, says) in [
+            (
+                "---\nname: ''\n---\n",
+                "Missing required field in frontmatter: description",
+            ),
+            (
+                "---\nname: ''\ndescription: d\n---\n",
+                "Field 'name' must be a non-empty string",
+            ),
+            ("x", "SKILL.md must start with YAML frontmatter (---)"),
+        ] {
+            assert_eq!(properties(text).unwrap_err(), says);
+        }
+    }
+}

@@ -1,0 +1,91 @@
+/// What is searched of one skill.
+#[derive(Clone, Copy, Debug)]
+pub struct Searched<'a> {
+    /// Its name.
+    pub name: &'a str,
+    /// Its description.
+    pub description: &'a str,
+    /// Its Markdown.
+    pub body: &'a str,
+}
+
+/// Which skills have all the words somewhere, best first: the places in `among`, and how well
+/// each fits. A word counts most in the name and least in the body, and a whole word counts more
+/// than a part of one. Those that fit alike are in the order of their names.
+pub fn search(words: &[String], among: &[Searched<'_>]) -> Vec<(usize, u32)> {
+    let words: Vec<String> = words.iter().flat_map(|word| parts(word)).collect();
+    let fits = |(at, skill): (usize, &Searched<'_>)| Some((at, fit(&words, skill)?));
+    let mut found: Vec<(usize, u32)> = among.iter().enumerate().filter_map(fits).collect();
+    let name = |at: usize| among.get(at).map(|skill| skill.name);
+    found.sort_by(|(a, more), (b, less)| less.cmp(more).then_with(|| name(*a).cmp(&name(*b))));
+    found
+}
+
+fn fit(words: &[String], skill: &Searched<'_>) -> Option<u32> {
+    let fields = [
+        (skill.name, 8, 1),
+        (skill.description, 3, 2),
+        (skill.body, 1, 4),
+    ];
+    let fields = fields.map(|(text, weight, most)| (parts(text), weight, most));
+    if words.is_empty() {
+        return None;
+    }
+    words.iter().try_fold(0, |sum, word| {
+        let of_field = |(own, weight, most): &(Vec<String>, u32, usize)| {
+            let whole = own.iter().filter(|part| *part == word).take(*most).count();
+            let has_part = whole == 0 && own.iter().any(|part| part.contains(word.as_str()));
+            weight * (2 * u32::try_from(whole).unwrap_or(0) + u32::from(has_part))
+        };
+        let own: u32 = fields.iter().map(of_field).sum();
+        (own > 0).then_some(sum + own)
+    })
+}
+
+/// The words of a text in small letters.
+fn parts(text: &str) -> Vec<String> {
+    let words = text.split(|c: char| !c.is_alphanumeric());
+    let words = words.filter(|word| !word.is_empty());
+    words.map(str::to_lowercase).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Searched, search};
+
+    const AMONG: [Searched<'static>; 3] = [
+        Searched {
+            name: "pdf-forms",
+            description: "Fills forms.",
+            body: "Uses a tool.",
+        },
+        Searched {
+            name: "docs",
+            description: "Reads PDF and Word files.",
+            body: "pdf pdf",
+        },
+        Searched {
+            name: "coding",
+            description: "Runs tests.",
+            body: "See the pdfium docs.",
+        },
+    ];
+
+    fn check(words: &str, expected: &[&str]) {
+        let words: Vec<String> = words.split(' ').map(str::to_owned).collect();
+        let found = search(&words, &AMONG);
+        let names: Vec<&str> = found.iter().map(|(at, _)| AMONG[*at].name).collect();
+        assert_eq!(names, expected, "{words:?}");
+    }
+
+    #[test]
+    fn all_words_must_fit_and_the_name_counts_most() {
+        check("PDF", &["pdf-forms", "docs", "coding"]);
+        check("pdf files", &["docs"]);
+        check("docs", &["docs", "coding"]);
+        check("tests pdf", &["coding"]);
+        check("nothing", &[]);
+        check("", &[]);
+        check("--", &[]);
+    }
+}

@@ -15,6 +15,6 @@ pub struct DeclaredScript {
     pub env: BTreeSet<String>,
     /// Whether it may use the network.
     pub net: bool,
-    /// The flags that an install tries it with, in the sandbox; `None`: it is not tried.
-    pub dry_run: Option<Vec<String>>,
+    /// Whether an install tries it, in the sandbox.
+    pub is_tried: bool,
 }

@@ -61,7 +61,6 @@ pub fn enter(
     (run, params): (&RunId, &Object),
     args: &ApprovalArgs,
 ) -> Result<Entered, Failure> {
-    skills_hold(ui, ready)?;
     let mut rules = Rules::of(ui, &ready.workspace)?;
     let start = Start {
         ready,
@@ -69,6 +68,7 @@ pub fn enter(
         params,
         pins: pins(ui, ready, params)?,
     };
+    skills_hold(ui, ready, &start.pins, false)?;
     let demanded = args.require_approval || args.approval.is_some();
     if demanded || rules.approvers.policy == Policy::Reviewed {
         return by_token(ui, &start, &rules, args);

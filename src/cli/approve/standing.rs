@@ -41,7 +41,8 @@ pub fn enter_goal(
     if !(reviewed || repairs) {
         return enter(ui, ready, (run, params), &ApprovalArgs::default());
     }
-    skills_hold(ui, ready)?;
+    let pins = pins(ui, ready, params)?;
+    skills_hold(ui, ready, &pins, false)?;
     let path = token_path(&ready.workspace.root.join(&ready.path));
     let workspace = &ready.workspace;
     let token =
@@ -59,7 +60,7 @@ pub fn enter_goal(
         run,
         params,
         part,
-        pins: pins(ui, ready, params)?,
+        pins,
         initiator: rules.initiator(&signers),
     };
     let used = used(workspace, &token)?;

@@ -1,3 +1,5 @@
+use std::collections::BTreeMap;
+
 use super::consent::{holds, id};
 use super::{fetch, locks};
 use crate::approval::Refusal;
@@ -5,7 +7,7 @@ use crate::cli::approve::Rules;
 use crate::cli::{Exit, Failure, Ui, Workspace};
 use crate::digest::Digest;
 use crate::machine::By;
-use crate::skill::lock::{Change, Lock, Locked, changes};
+use crate::skill::lock::{Change, Lock, Locked, LockedFile, changes};
 
 /// A skill that may be used.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -16,6 +18,8 @@ pub struct Held {
     pub folder: String,
     /// The digest of all its files.
     pub digest: Digest,
+    /// Its files by path, relative to the folder.
+    pub files: BTreeMap<String, LockedFile>,
     /// Whose approvals count.
     pub by: Vec<By>,
 }
@@ -62,6 +66,7 @@ pub fn one(
         name: name.to_owned(),
         folder: locked.folder.clone(),
         digest: locked.digest,
+        files: locked.files.clone(),
         by: valid.by,
     })
 }

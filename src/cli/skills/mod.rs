@@ -19,4 +19,4 @@ pub mod study;
 pub mod tell;
 pub mod trial;
 
-pub use hold::{Wrong, hold, one};
+pub use hold::{Held, Wrong, hold, one};

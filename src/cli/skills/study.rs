@@ -2,11 +2,12 @@
 
 use serde_json::Value;
 
-use super::declared::declared;
+use super::declared::{declared, own};
 use crate::digest::Digest;
 use crate::gate::guardrail::find;
 use crate::skill::inspect::{Case, Issue, Rule, Seen, Severity, inspect, report, report_digest};
 use crate::skill::{Bundle, Declared, Skill, load};
+use crate::spec::ast::SkillOwn;
 
 /// What is known of a skill without having executed any of it.
 pub struct Studied {
@@ -14,6 +15,8 @@ pub struct Studied {
     pub name: String,
     /// Its files.
     pub bundle: Bundle,
+    /// What it says to wf.
+    pub own: SkillOwn,
     /// What it declares of its scripts.
     pub declared: Declared,
     /// What was found.
@@ -47,15 +50,15 @@ pub fn study(name: &str, bundle: Bundle) -> Studied {
     let mut issues = Vec::new();
     let skill = loaded(name, &bundle, &mut issues);
     let text = bundle.text("SKILL.md").unwrap_or_default();
-    let own = skill.as_ref().map(|skill| declared(skill, text));
-    let declared = match own {
-        Some(Ok(declared)) => declared,
+    let own = match skill.as_ref().map(|skill| own(skill, text)) {
+        Some(Ok(own)) => own,
         Some(Err(why)) => {
             issues.push(Issue::new(Rule::NotLoaded, "SKILL.md", 0, why));
-            Declared::default()
+            SkillOwn::none()
         }
-        None => Declared::default(),
+        None => SkillOwn::none(),
     };
+    let declared = declared(&own);
     let case = Case {
         bundle: &bundle,
         skill: skill.as_ref(),
@@ -68,6 +71,7 @@ pub fn study(name: &str, bundle: Bundle) -> Studied {
     Studied {
         name: name.to_owned(),
         bundle,
+        own,
         declared,
         issues,
         report,

@@ -13,13 +13,18 @@ use crate::exec::probe::{Probe, Probed};
 use crate::exec::process::Command;
 use crate::exec::sandbox::{Around, Sandbox};
 use crate::exec::{Hands, Stop, log};
+use crate::expr::{Ref, Scope, StatusTest};
 use crate::machine::Exit;
-use crate::model::Check;
+use crate::model::{Check, SkillCall};
 use crate::name::Name;
 use crate::skill::inspect::{Language, language};
+use crate::spec;
 
 /// The longest that one script may take.
 const LONGEST: Duration = Duration::from_mins(1);
+
+/// Where a script that is tried may leave its outputs: nobody reads them.
+const OUTPUT: &str = "/tmp/wf-output";
 
 /// What came of trying a script.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -71,9 +76,10 @@ pub fn trial(
     }
     // What cannot be read is not executed.
     let is_readable = !all.iter().any(Tried::failed);
-    for (path, script) in &studied.declared.scripts {
-        all.push(match &script.dry_run {
-            Some(flags) if is_readable => runtime.block_on(site.dry_run(path, flags)),
+    for (path, script) in studied.own.scripts.iter() {
+        let path = path.value.as_str();
+        all.push(match spec::dry_run(path, script) {
+            Some(call) if is_readable => runtime.block_on(site.dry_run(path, &call)),
             Some(_) => not_tried(path, "dry_run", "a script cannot be read"),
             None => not_tried(path, "dry_run", "the skill names no `dry_run`"),
         });
@@ -87,6 +93,28 @@ fn not_tried(path: &str, what: &'static str, why: &str) -> Tried {
         what,
         result: "not tried",
         why: why.to_owned(),
+    }
+}
+
+fn failed(path: &str, what: &'static str, why: String) -> Tried {
+    Tried {
+        path: path.to_owned(),
+        what,
+        result: "failed",
+        why,
+    }
+}
+
+/// What templates can read when a script is tried.
+struct Nothing;
+
+impl Scope for Nothing {
+    fn value(&self, _: &Ref) -> Option<serde_json::Value> {
+        None
+    }
+
+    fn test(&self, _: StatusTest, _: Option<&str>) -> bool {
+        false
     }
 }
 
@@ -117,22 +145,13 @@ impl Site<'_> {
         Some(told(path, "syntax", &probed))
     }
 
-    async fn dry_run(&self, path: &str, flags: &[String]) -> Tried {
-        let file = self.folder.join(path).display().to_string();
-        let ending = path.rsplit('.').next().unwrap_or_default();
-        let before: &[&str] = match ending {
-            "sh" => &["sh"],
-            "bash" => &["bash"],
-            "py" => &["python3", "-B"],
-            "js" | "mjs" => &["node"],
-            "pl" => &["perl"],
-            "rb" => &["ruby"],
-            _ => &[],
+    async fn dry_run(&self, path: &str, call: &SkillCall) -> Tried {
+        // Nothing is known but what stands there.
+        let argv = match call.argv(None, &Nothing) {
+            Ok(argv) => argv,
+            Err(bad) => return failed(path, "dry_run", bad.to_string()),
         };
-        let mut argv: Vec<String> = before.iter().map(|word| (*word).to_owned()).collect();
-        argv.push(file);
-        argv.extend(flags.iter().cloned());
-        if let Some(program) = before.first().filter(|program| !self.is_there(program)) {
+        if let Some(program) = call.head.first().filter(|program| !self.is_there(program)) {
             let why = format!("there is no `{program}` here");
             return not_tried(path, "dry_run", &why);
         }
@@ -140,10 +159,14 @@ impl Site<'_> {
     }
 
     async fn probe(&self, argv: Vec<String>, input: Option<String>) -> Probed {
+        let folder = self.folder.display().to_string();
         let env = [
             ("HOME", &self.home),
             ("PATH", &self.path),
             ("WF_DRY_RUN", &"1".to_owned()),
+            ("WF_OUTPUT", &OUTPUT.to_owned()),
+            ("WF_SKILL", &folder),
+            ("WF_WORKSPACE", &folder),
         ];
         let command = Command {
             argv,

@@ -23,7 +23,7 @@ pub fn report(name: &str, case: &Case<'_>, issues: &[Issue]) -> Value {
             "path": path,
             "env": script.env,
             "net": script.net,
-            "dry_run": script.dry_run,
+            "dry_run": script.is_tried,
         })
     });
     let told = issues.iter().map(|issue| {

@@ -470,7 +470,7 @@ fn what_is_declared_may_be_used() {
     let script = DeclaredScript {
         env: BTreeSet::from(["KEY".to_owned()]),
         net: true,
-        dry_run: None,
+        is_tried: false,
     };
     let mut declared = Declared::default();
     declared.scripts.insert(SH.to_owned(), script);

@@ -11,6 +11,7 @@ mod approve;
 mod autonomy;
 mod budget;
 mod check;
+mod connection;
 mod escalation;
 mod gate;
 mod goal;
@@ -34,6 +35,7 @@ pub use approve::{Approve, Needs};
 pub use autonomy::Autonomy;
 pub use budget::{Budget, Resource};
 pub use check::{Check, Expect, JsonExpect, Mode, Probe};
+pub use connection::{Auth, ConnectionSpec};
 pub use escalation::{Escalation, EscalationAction};
 pub use gate::{
     DETECTORS, Gate, GateScript, Guardrail, Lane, Llm, OnFind, Predicate, Provider, Range, Trigger,

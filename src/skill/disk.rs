@@ -259,7 +259,7 @@ mod tests {
         let script = folder.join("scripts/a.sh");
         fs::set_permissions(script, fs::Permissions::from_mode(0o755)).unwrap();
         let bundle = read(&folder).unwrap();
-        let found: Vec<_> = bundle
+        let found = bundle
             .files
             .iter()
             .map(|(path, file)| (path.as_str(), file.is_executable));

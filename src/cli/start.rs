@@ -56,6 +56,7 @@ fn run(ui: &Ui, command: &Command) -> Result<Exit, Failure> {
         Command::Audit(args) => commands::audit::run(ui, args),
         Command::Memory(args) => commands::memory::run(ui, args),
         Command::Goal(args) => commands::goal::run(ui, args),
+        Command::Connection(args) => commands::connection::run(ui, args),
         Command::Daemon(args) => commands::daemon::run(ui, args),
         Command::Sim(args) => commands::sim::run(ui, args),
         Command::Graph(args) => commands::graph::run(ui, args),

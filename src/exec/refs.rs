@@ -108,7 +108,8 @@ fn write(path: &Path, bytes: &[u8], mode: u32) -> Result<(), RefsFault> {
         file.write_all(bytes)?;
         file.sync_all()?;
         fs::rename(&beside, path)?;
-        path.parent().map_or(Ok(()), |above| File::open(above)?.sync_all())
+        path.parent()
+            .map_or(Ok(()), |above| File::open(above)?.sync_all())
     };
     written().map_err(unable("write", path))
 }
@@ -261,7 +262,10 @@ impl Refs {
             let at = lent.skill().join(path);
             if let Some(above) = at.parent() {
                 let mut made = DirBuilder::new();
-                made.recursive(true).mode(0o700).create(above).map_err(unable("make", above))?;
+                made.recursive(true)
+                    .mode(0o700)
+                    .create(above)
+                    .map_err(unable("make", above))?;
             }
             let mode = if file.is_executable { 0o700 } else { 0o600 };
             write_new(&at, &file.bytes, mode)?;
@@ -319,18 +323,14 @@ fn write_new(path: &Path, bytes: &[u8], mode: u32) -> Result<(), RefsFault> {
 
 fn remove(path: &Path) -> Result<(), RefsFault> {
     match fs::remove_file(path) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => {
-            Err(unable("remove", path)(error))
-        }
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(unable("remove", path)(error)),
         _ => Ok(()),
     }
 }
 
 fn remove_all(path: &Path) -> Result<(), RefsFault> {
     match fs::remove_dir_all(path) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => {
-            Err(unable("remove", path)(error))
-        }
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(unable("remove", path)(error)),
         _ => Ok(()),
     }
 }

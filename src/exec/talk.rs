@@ -190,7 +190,10 @@ mod tests {
 
     #[test]
     fn lines_are_cut_at_their_ends_and_where_they_are_too_long() {
-        assert_eq!(told(9, &[b"a\nb", b"c\n\n", b"d"]), [&b"a"[..], b"bc", b"", b"d"]);
+        assert_eq!(
+            told(9, &[b"a\nb", b"c\n\n", b"d"]),
+            [&b"a"[..], b"bc", b"", b"d"]
+        );
         assert_eq!(told(2, &[b"abcdef", b"gh\nij\n"]), [&b"abc"[..], b"ij"]);
         assert!(told(2, &[]).is_empty());
     }
@@ -216,9 +219,13 @@ mod tests {
     #[tokio::test]
     async fn a_process_is_talked_to() {
         let command = Command {
-            argv: ["sh", "-c", "read one; echo \"got $one\"; read two || echo end"]
-                .map(str::to_owned)
-                .to_vec(),
+            argv: [
+                "sh",
+                "-c",
+                "read one; echo \"got $one\"; read two || echo end",
+            ]
+            .map(str::to_owned)
+            .to_vec(),
             env: vec![("PATH".into(), "/usr/bin:/bin".into())],
             cwd: "/".into(),
             sandbox: None,
@@ -240,7 +247,10 @@ mod tests {
             (first, ears.recv().await, ears.recv().await)
         };
         let (ended, lines) = tokio::join!(follow, talk);
-        assert_eq!(lines, (Some(b"got hello".to_vec()), Some(b"end".to_vec()), None));
+        assert_eq!(
+            lines,
+            (Some(b"got hello".to_vec()), Some(b"end".to_vec()), None)
+        );
         assert!(ended.exit.is_success());
     }
 }

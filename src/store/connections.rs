@@ -213,14 +213,20 @@ mod tests {
         store.connect(one.clone()).wait().unwrap();
         let reader = store.reader().unwrap();
         assert_eq!(reader.connection_named(&name).unwrap(), Some(one.clone()));
-        store.connection_used(&name, Moment::from_millis(7)).wait().unwrap();
+        store
+            .connection_used(&name, Moment::from_millis(7))
+            .wait()
+            .unwrap();
         one.state = ConnectionState::Failing;
         one.failure = Some(("token_revoked".into(), "gone".into()));
         store.connect(one.clone()).wait().unwrap();
         one.last_used = Some(Moment::from_millis(7));
         assert_eq!(reader.connections().unwrap(), [one.clone()]);
         // What is older does not make it older.
-        store.connection_used(&name, Moment::from_millis(6)).wait().unwrap();
+        store
+            .connection_used(&name, Moment::from_millis(6))
+            .wait()
+            .unwrap();
         assert_eq!(reader.connections().unwrap(), [one]);
         let other = PlanId::parse("other").unwrap();
         assert_eq!(reader.connection_named(&other).unwrap(), None);

@@ -23,7 +23,8 @@ fn a_secret_is_kept_for_its_owner_alone() {
     let refs = taken(state.path());
     assert_eq!(refs.names().unwrap(), []);
     refs.put(&name("token"), &VALUE.into()).unwrap();
-    refs.put(&name("token"), &"another-0ne-entirely".into()).unwrap();
+    refs.put(&name("token"), &"another-0ne-entirely".into())
+        .unwrap();
     let kept = refs.get(&name("token")).unwrap();
     assert_eq!(kept.expose(), "another-0ne-entirely");
     let secrets = state.path().join("secrets");

@@ -3,6 +3,7 @@
 mod misbehaving;
 mod terminal;
 
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
 use crate::support::{Did, Sandbox};
@@ -17,7 +18,6 @@ pub fn place() -> Sandbox {
     let place = Sandbox::new();
     copy(Path::new("tests/connections/skills"), &place.at("skills"));
     place.file("key", format!("{KEY}\n"));
-    use std::os::unix::fs::PermissionsExt as _;
     let private = std::fs::Permissions::from_mode(0o600);
     std::fs::set_permissions(place.at("key"), private).unwrap();
     place
@@ -221,7 +221,6 @@ fn a_script_sees_neither_the_workspace_nor_the_state() {
         place.path().display()
     );
     place.file(".wf/secrets/other/token", "another-secret-of-another");
-    use std::os::unix::fs::PermissionsExt as _;
     for folder in [".wf/secrets", ".wf/secrets/other"] {
         let private = std::fs::Permissions::from_mode(0o700);
         std::fs::set_permissions(place.at(folder), private).unwrap();

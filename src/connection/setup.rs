@@ -149,10 +149,10 @@ impl Setup {
     /// Takes what happened; gives what to do, in order.
     pub fn take(&mut self, input: Input<'_>) -> Vec<Output> {
         match (input, &self.phase) {
-            (_, Phase::Over) | (Input::Line(_) | Input::Answer(_), Phase::Cancelled) => Vec::new(),
+            (_, Phase::Over)
+            | (Input::Line(_) | Input::Answer(_) | Input::Cancel, Phase::Cancelled) => Vec::new(),
             (Input::Line(line), _) => self.line(line),
             (Input::Answer(answer), _) => self.answer(answer),
-            (Input::Cancel, Phase::Cancelled) => Vec::new(),
             (Input::Cancel, _) => {
                 self.phase = Phase::Cancelled;
                 let reason = "user_cancelled";

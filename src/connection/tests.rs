@@ -22,7 +22,7 @@ const DONE: &str = r#"{"type":"completion","connection_payload":{"permissions_gr
 const FAILED: &str =
     r#"{"type":"failure","failure":{"failure_type":"consent_denied","message":"no"}}"#;
 
-fn line<'a>(text: &'a str) -> Input<'a> {
+fn line(text: &str) -> Input<'_> {
     Input::Line(text.as_bytes())
 }
 

@@ -78,6 +78,17 @@ pub fn declared(text: &str) -> Result<Declared, String> {
     if check_every.is_some_and(|every| every < Duration::from_mins(1)) {
         return Err("`check_every` is less than a minute".into());
     }
+    let mut all = said
+        .permissions
+        .initial
+        .iter()
+        .chain(&said.permissions.available);
+    let is_plain = |text: &String| {
+        (1..=200).contains(&text.len()) && text.chars().all(|c| c.is_ascii_graphic())
+    };
+    if !all.all(is_plain) {
+        return Err("a permission is not 1 to 200 visible ASCII characters".into());
+    }
     let network = own.scripts.into_iter();
     Ok(Declared {
         spec: ConnectionSpec {
@@ -130,6 +141,8 @@ mod tests {
             SKILL.replace("30m", "30"),
             SKILL.replace("30m", "1s"),
             SKILL.replace("initial", "first"),
+            SKILL.replace("[b]", "[\"b\\e[2J\"]"),
+            SKILL.replace("[b]", "['']"),
             SKILL.replace("  wf: |", "  fw: |"),
         ] {
             assert!(declared(&text).is_err(), "{text}");

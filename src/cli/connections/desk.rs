@@ -181,9 +181,9 @@ impl<'a> Desk<'a> {
             return Err(Trouble::new(script, What::Leak));
         }
         if let Some(fault) = badly(&ended) {
-            return Err(told(What::Fault(fault)));
+            return Err(told(fault.into()));
         }
-        let answer = reply::<T>(&lines).map_err(|fault| told(What::Fault(fault)))?;
+        let answer = reply::<T>(&lines).map_err(|fault| told(fault.into()))?;
         Ok((answer, written.map_err(|fault| told(What::Refs(fault)))?))
     }
 

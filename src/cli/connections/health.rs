@@ -48,13 +48,13 @@ pub fn look(ui: &Ui, desk: &Desk<'_>, row: ConnectionRow) -> Result<Looked, Fail
     let mut refreshed = RefreshPlan::default();
     if trouble.is_none() {
         refreshed = look.planned();
-        if let Some(why) = refreshed.now {
-            if look.refresh(word(why)) {
-                refreshed = RefreshPlan {
-                    now: None,
-                    ..look.planned()
-                };
-            }
+        if let Some(why) = refreshed.now
+            && look.refresh(word(why))
+        {
+            refreshed = RefreshPlan {
+                now: None,
+                ..look.planned()
+            };
         }
     }
     look.conclude(trouble.as_ref());

@@ -60,7 +60,7 @@ pub fn set_up(desk: &Desk<'_>, wish: Wish) -> Result<(Completed, Secrets), Faile
     let ended = runtime.block_on(relay.run());
     // Somebody may still be asked to go on; nobody waits for that.
     runtime.shutdown_background();
-    relay.end(ended.map_err(unable)?)
+    relay.end(&ended.map_err(unable)?)
 }
 
 /// Why there is no connection.
@@ -113,9 +113,11 @@ impl Relay<'_, '_> {
             }
             let late = self.cancelled.unwrap_or_else(Instant::now) + GRACE;
             let outputs = tokio::select! {
-                line = ears.recv(), if open => match line {
-                    Some(line) => self.hear(line),
-                    None => { open = false; Vec::new() }
+                line = ears.recv(), if open => if let Some(line) = line {
+                    self.hear(line)
+                } else {
+                    open = false;
+                    Vec::new()
                 },
                 over = &mut follow, if ended.is_none() => { ended = Some(over); Vec::new() }
                 interrupt = &mut interrupted, if self.cancelled.is_none() => {
@@ -185,7 +187,7 @@ impl Relay<'_, '_> {
                     self.over.get_or_insert(Ok(completed));
                 }
                 Output::Failed(fault) => {
-                    self.over.get_or_insert(Err(What::Fault(fault)));
+                    self.over.get_or_insert(Err(fault.into()));
                 }
             }
         }
@@ -240,7 +242,7 @@ impl Relay<'_, '_> {
     }
 
     /// What came of it, once nothing of the script is left.
-    fn end(self, ended: Ended) -> Result<(Completed, Secrets), Failed> {
+    fn end(self, ended: &Ended) -> Result<(Completed, Secrets), Failed> {
         let written = self.lent.written();
         let mut known = known(&self.known, &self.lent, written.as_ref().ok());
         known.extend(self.given.iter().map(|(_, secret)| secret.clone()));
@@ -260,10 +262,7 @@ impl Relay<'_, '_> {
             return Err(told(What::Leak));
         }
         let nothing = Fault::Ended(String::new());
-        let completed = self
-            .over
-            .unwrap_or(Err(What::Fault(nothing)))
-            .map_err(&told)?;
+        let completed = self.over.unwrap_or(Err(nothing.into())).map_err(&told)?;
         let written = written.map_err(|fault| told(What::Refs(fault)))?;
         let mut secrets: BTreeMap<String, _> = BTreeMap::new();
         // What the script made of a secret goes before what the person gave.

@@ -17,7 +17,7 @@ pub struct Trouble {
 #[derive(Clone, Debug)]
 pub enum What {
     /// With what it said.
-    Fault(Fault),
+    Fault(Box<Fault>),
     /// With the secrets.
     Refs(RefsFault),
     /// A line of it has a secret in it.
@@ -41,14 +41,17 @@ impl Trouble {
     /// What the service said, if it is that.
     pub fn said(&self) -> Option<&ConnectionFailure> {
         match &self.what {
-            What::Fault(Fault::Said(failure)) => Some(failure),
+            What::Fault(fault) => match &**fault {
+                Fault::Said(failure) => Some(failure),
+                _ => None,
+            },
             _ => None,
         }
     }
 
     /// Whether a person wanted no more.
     pub fn is_cancelled(&self) -> bool {
-        matches!(self.what, What::Fault(Fault::Cancelled))
+        matches!(&self.what, What::Fault(fault) if **fault == Fault::Cancelled)
     }
 
     /// The kind and the words, for the record.
@@ -86,34 +89,35 @@ impl Trouble {
             let message = format!("connection `{name}`: {}", RefsFault::Busy);
             return Failure::new(Exit::State, message).hint("try again when it has ended");
         }
-        let mut failure = match self.said() {
-            Some(said) => {
-                let meaning = said.failure_type.meaning();
-                let message = format!("connection `{name}`: {meaning}: {}", said.message);
-                let failure = Failure::new(Exit::RunFailed, message);
-                remedies(said, name, skill).into_iter().fold(
-                    failure,
-                    |failure, remedy| match remedy.command {
-                        Some(command) => failure.hint(format!("{}: {command}", remedy.what)),
-                        None => failure.hint(remedy.what),
-                    },
-                )
-            }
-            None => {
-                let message = format!("connection `{name}`: {}", self.text());
-                let hint = match &self.what {
-                    What::Unwell(_) => {
-                        format!("connect it again: wf connection add {name} --skill {skill}")
-                    }
-                    _ => format!("the scripts of the skill `{skill}` must be put right"),
-                };
-                Failure::new(Exit::RunFailed, message).hint(hint)
-            }
+        let mut failure = if let Some(said) = self.said() {
+            let meaning = said.failure_type.meaning();
+            let message = format!("connection `{name}`: {meaning}: {}", said.message);
+            let failure = Failure::new(Exit::RunFailed, message);
+            let remedies = remedies(said, name, skill).into_iter();
+            remedies.fold(failure, |failure, remedy| match remedy.command {
+                Some(command) => failure.hint(format!("{}: {command}", remedy.what)),
+                None => failure.hint(remedy.what),
+            })
+        } else {
+            let message = format!("connection `{name}`: {}", self.text());
+            let hint = match &self.what {
+                What::Unwell(_) => {
+                    format!("connect it again: wf connection add {name} --skill {skill}")
+                }
+                _ => format!("the scripts of the skill `{skill}` must be put right"),
+            };
+            Failure::new(Exit::RunFailed, message).hint(hint)
         };
         for line in self.printed.lines() {
             failure = failure.hint(format!("it printed: {line}"));
         }
         failure
+    }
+}
+
+impl From<Fault> for What {
+    fn from(fault: Fault) -> Self {
+        Self::Fault(Box::new(fault))
     }
 }
 

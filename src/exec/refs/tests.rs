@@ -3,6 +3,8 @@ use std::os::unix::fs::{PermissionsExt as _, symlink};
 use super::*;
 use crate::name::PlanId;
 
+type Leave = Box<dyn Fn(&Path)>;
+
 const VALUE: &str = "tr0ub4dor-and-3";
 
 fn name(text: &str) -> RefId {
@@ -87,7 +89,6 @@ fn what_a_script_leaves_is_not_trusted() {
     let refs = taken(state.path());
     let outside = state.path().join("outside");
     fs::write(&outside, VALUE).unwrap();
-    type Leave = Box<dyn Fn(&Path)>;
     let leave: Vec<Leave> = vec![
         Box::new(move |out| symlink(&outside, out.join("a")).unwrap()),
         Box::new(|out| fs::create_dir(out.join("a")).unwrap()),

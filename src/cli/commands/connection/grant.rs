@@ -43,10 +43,10 @@ pub(super) fn run(ui: &Ui, args: &GrantArgs) -> Result<Exit, Failure> {
     grantable(&row, adapter.spec(), &args.permission)?;
     let desk = Desk::open(ui, &workspace, &row.name, adapter, args.timeout)?;
     ui.say(&format!(
-        "{} has       {}\n{} is to have {}, too\n",
+        "{} has {}; it is to have {}, too
+",
         row.name,
         row.permissions.join(", "),
-        row.name,
         args.permission
     ));
     if !asked(ui, args.yes, "grant it?")? {

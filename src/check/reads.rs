@@ -1,5 +1,5 @@
 use crate::expr::{SpannedRef, Template};
-use crate::spec::ast::{Check, ForEach, Plan, Step};
+use crate::spec::ast::{Check, ForEach, Plan, SkillArgs, Step};
 
 /// A name that an expression of a plan reads.
 pub(super) struct Read<'a> {
@@ -113,6 +113,11 @@ impl<'a> Reads<'a> {
         }
         let argv = step.exec.iter().flat_map(|argv| &argv.value);
         self.templates(Site::Argument, argv.map(|argument| &argument.value));
+        let given = step
+            .skill
+            .iter()
+            .filter_map(|used| used.value.args.as_ref());
+        self.templates(Site::Argument, given.flat_map(SkillArgs::templates));
         if let Some(http) = &step.http {
             self.templates(Site::Url, std::iter::once(&http.url.value));
             let headers = http.headers.iter().map(|(_, value)| value);

@@ -110,8 +110,15 @@ fn key(task: &Task, step: &Step) -> Result<(Digest, Value, Vec<String>), Unable>
         outputs: &step.outputs,
         files: &files,
     };
-    let inputs = step.cache.as_ref().map_or(&[][..], |cache| &cache.inputs);
-    let (key, parts) = cache::key(&basis, &task.run.session.root, inputs, &Mask::default())?;
+    let mut inputs = step
+        .cache
+        .as_ref()
+        .map_or_else(Vec::new, |cache| cache.inputs.clone());
+    // A result of a skill is that of its files.
+    if let Work::Skill(call) = &step.work {
+        inputs.push(format!("{}/**", call.folder));
+    }
+    let (key, parts) = cache::key(&basis, &task.run.session.root, &inputs, &Mask::default())?;
     Ok((key, parts, files))
 }
 
@@ -123,6 +130,10 @@ fn rendered(work: &Work, known: &Known<'_>) -> Result<Value, crate::expr::EvalEr
             let words: Result<Vec<String>, _> =
                 argv.iter().map(|word| word.render(known)).collect();
             json!({ "argv": words? })
+        }
+        Work::Skill(call) => {
+            let argv = call.argv(None, known);
+            json!({ "argv": argv.map_err(|bad| bad.to_string()) })
         }
         Work::Http(http) => {
             let body = http

@@ -8,7 +8,8 @@ use crate::exec::evidence::{Memo, stale};
 use crate::exec::fixed::{Fixed, Site};
 use crate::exec::pinned::Pins;
 use crate::machine::{
-    Approved, Artifact, Attempt, Event, Fact, FixedFile, Happening, Kept, Place, Stale, Standing,
+    Approved, Artifact, Attempt, Event, Fact, FixedFile, Happening, Kept, Pin, Place, Stale,
+    Standing,
 };
 use crate::model::{Object, Plan};
 use crate::name::{Name, RunId};
@@ -72,12 +73,16 @@ pub(super) fn pins(
     plan: &Arc<Plan>,
     approved: Option<&Approved>,
 ) -> Option<Arc<Pins>> {
-    let files = approved
-        .filter(|approved| !approved.pins.is_empty())?
-        .pins
-        .iter()
-        .map(|pin| (pin.path.clone(), pin.digest));
-    Some(Arc::new(Pins::new(plan, &session.root, files)))
+    let approved = approved?;
+    let files = |pins: &[Pin]| {
+        let files = pins.iter().map(|pin| (pin.path.clone(), pin.digest));
+        Pins::new(plan, &session.root, files)
+    };
+    match (approved.pins.as_slice(), approved.skills.as_slice()) {
+        ([], []) => None,
+        ([], skills) => Some(Arc::new(files(skills).only_skills())),
+        (pins, _) => Some(Arc::new(files(pins))),
+    }
 }
 
 /// Where checks are looked at.

@@ -173,6 +173,15 @@ impl Asked {
                 let name = words.first().cloned().unwrap_or_default();
                 Some((name, json!(words)))
             }
+            Work::Skill(call) => {
+                // What cannot be given is told by the attempt itself.
+                let values = call.values(&known).unwrap_or_default();
+                let values = values.into_iter();
+                let args: Object = values
+                    .map(|(name, value)| (name.to_string(), value))
+                    .collect();
+                Some((format!("{}/{}", call.skill, call.script), json!(args)))
+            }
             Work::Http(http) => {
                 let headers = http.headers.iter();
                 let headers = headers.map(|(name, value)| Ok(json!([name, value.render(&known)?])));

@@ -32,6 +32,7 @@ mod session;
 mod signals;
 mod timers;
 mod unit;
+mod words;
 
 pub use again::{Again, Criterion, Finding, Freshness, verify};
 pub use asking::scope;

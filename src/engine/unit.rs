@@ -12,7 +12,7 @@ use crate::exec::environment::{self, Parts};
 use crate::exec::keeper::{self, Lost, Past, Recall, recall};
 use crate::exec::process::Command;
 use crate::exec::{
-    Env, OnOutput, Stop, Unable, attempt, correction, http, log, outputs, shell, usage, wait,
+    Env, OnOutput, Stop, Unable, attempt, correction, http, log, outputs, usage, wait,
 };
 use crate::machine::{Attempt, Correction, Ended, Exit, Happening, Item, Place, Usage};
 use crate::model::{Http, Object, Plan, Step, StepIx, Wait, Work};
@@ -22,7 +22,8 @@ use crate::verify::classify;
 
 use super::dispatch::Report;
 use super::run::Ongoing;
-use super::scope::{Known, secrets_read, words};
+use super::scope::{Known, secrets_read};
+use super::words::of_skill;
 use super::{Stream, artifacts, nested};
 
 /// The work of one attempt.
@@ -234,26 +235,15 @@ impl Task {
         let env = self.known(secrets, |known| {
             environment::of_step(&self.parts(step, &output, &told), known)
         });
-        let env = env.map_err(|error| Unable::logical(error.to_string()))?;
+        let mut env = env.map_err(|error| Unable::logical(error.to_string()))?;
         let path = env
             .iter()
             .find(|(name, _)| name == "PATH")
             .map(|(_, value)| value.as_str());
-        let argv = match &step.work {
-            Work::Run(script) => shell::argv(script, path, &cwd),
-            Work::Exec(_) if self.tool_args.is_some() => {
-                self.tool_args.as_deref().map(words).unwrap_or_default()
-            }
-            Work::Exec(templates) => {
-                let words = templates.iter();
-                let render = |known: &Known<'_>| words.map(|word| word.render(known)).collect();
-                let words: Result<Vec<String>, _> = self.known(&BTreeMap::new(), render);
-                words.map_err(|error| Unable::logical(error.to_string()))?
-            }
-            _ => Vec::new(),
-        };
+        let argv = self.argv(step, (path, &cwd))?;
         let around = run.session.around.as_ref();
         let sandbox = around.and_then(|around| around.of_step(step, &output));
+        env.extend(of_skill(step, sandbox.is_some(), root)?);
         Ok(attempt::Job {
             command: Command {
                 argv,

@@ -59,4 +59,8 @@ pub struct Approved {
     /// starts the run signs for it in the same moment.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub pins: Vec<Pin>,
+    /// The files of the skills whose scripts the plan runs, by path, where the others were not
+    /// approved in advance: they were when they were installed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub skills: Vec<Pin>,
 }

@@ -235,6 +235,10 @@ pub(super) fn sketch(step: &Step) -> Value {
             let words: Vec<&str> = words.iter().map(Template::source).collect();
             put("exec", json!(words));
         }
+        Work::Skill(call) => put(
+            "skill",
+            json!({ "name": call.skill, "script": call.script }),
+        ),
         Work::Http(http) => {
             put(
                 "http",

@@ -74,6 +74,7 @@ pub(super) fn work_reads(view: &View<'_>, step: &Step) -> Result<Object, EvalErr
     match &step.work {
         Work::Run(_) | Work::Wait(Wait::For(_) | Wait::Until(_)) => {}
         Work::Exec(argv) => templates.extend(argv),
+        Work::Skill(call) => templates.extend(call.templates()),
         Work::Http(http) => {
             templates.push(&http.url);
             templates.extend(http.headers.iter().map(|(_, value)| value));

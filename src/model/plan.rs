@@ -7,7 +7,7 @@ use super::{
     Step, StepIx,
 };
 use crate::expr::Template;
-use crate::name::{EnvName, Name, PlanId};
+use crate::name::{EnvName, Name, PlanId, SkillName};
 
 /// Steps and how we know they worked.
 pub struct Plan {
@@ -29,6 +29,8 @@ pub struct Parts {
     pub env: Vec<EnvVar>,
     /// Values that must not be seen.
     pub secrets: Vec<Secret>,
+    /// The skills that its steps, and the plans that they use, may use; `None`: it does not say.
+    pub skills: Option<Vec<SkillName>>,
     /// How steps share the machine and what a failure does.
     pub policy: Policy,
     /// The longest a run may take, `finally` steps aside.
@@ -66,6 +68,7 @@ impl Parts {
             params: Vec::new(),
             env: Vec::new(),
             secrets: Vec::new(),
+            skills: None,
             policy,
             timeout: None,
             budget: None,

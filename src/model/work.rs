@@ -1,7 +1,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::{Approve, Plan};
+use super::{Approve, Plan, SkillCall};
 use crate::expr::Template;
 use crate::name::{EnvName, Name};
 use crate::time::Moment;
@@ -13,6 +13,8 @@ pub enum Work {
     Run(Script),
     /// A program and its arguments, without a shell.
     Exec(Vec<Template>),
+    /// A script of a skill, in the sandbox.
+    Skill(Box<SkillCall>),
     /// A request.
     Http(Box<Http>),
     /// Another plan, as a nested run.

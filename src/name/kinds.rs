@@ -105,6 +105,29 @@ fn is_reference(text: &str) -> bool {
             .all(|c| matches!(c, 'a'..='z' | '0'..='9' | '_' | '-'))
 }
 
+name_type!(
+    /// The name of a skill: lower-case letters and digits of any script, joined by hyphens, at
+    /// most 64 of them.
+    SkillName, is_skill, "^[^\\s/._-]+(-[^\\s/._-]+)*$"
+);
+name_type!(
+    /// An argument of a script of a skill, as it is called on the command line.
+    ArgName, is_flag, "^[a-z][a-z0-9_-]*$"
+);
+
+fn is_skill(text: &str) -> bool {
+    let may = |c: char| c.is_alphanumeric() && !c.is_uppercase();
+    let words = |word: &str| !word.is_empty() && word.chars().all(may);
+    text.chars().count() <= 64 && text.split('-').all(words)
+}
+
+fn is_flag(text: &str) -> bool {
+    text.starts_with(|c: char| c.is_ascii_lowercase())
+        && text
+            .chars()
+            .all(|c| matches!(c, 'a'..='z' | '0'..='9' | '_' | '-'))
+}
+
 fn is_word(text: &str) -> bool {
     text.starts_with(|c: char| c.is_ascii_lowercase())
         && text

@@ -4,8 +4,8 @@ use serde_json::{Value, json};
 
 use crate::expr::{Expr, Template};
 use crate::model::{
-    Cache, Check, CheckPhase, EnvVar, Fan, Http, Plan, Probe, Script, SecretSource, Step, Wait,
-    Work,
+    Cache, Check, CheckPhase, EnvVar, Fan, Http, Plan, Probe, Script, SecretSource, SkillCall,
+    Step, Wait, Work,
 };
 
 /// In which respects a step means what the step of that name meant before.
@@ -99,6 +99,23 @@ fn meaning(plan: &Plan, step: &Step) -> Value {
     said
 }
 
+fn skill(call: &SkillCall) -> Value {
+    let args = call.args.iter();
+    let args = args.map(|arg| {
+        json!([
+            arg.name,
+            arg.schema.text(),
+            arg.value.as_ref().map(Template::source)
+        ])
+    });
+    json!({
+        "script": call.path(),
+        "program": call.head,
+        "args": args.collect::<Vec<_>>(),
+        "words": call.words.iter().map(Template::source).collect::<Vec<_>>(),
+    })
+}
+
 fn fan(fan: &Fan) -> Value {
     match fan {
         Fan::Once => Value::Null,
@@ -114,6 +131,7 @@ fn work(work: &Work) -> Value {
         Work::Exec(words) => {
             json!({ "exec": words.iter().map(Template::source).collect::<Vec<_>>() })
         }
+        Work::Skill(call) => json!({ "skill": self::skill(call) }),
         Work::Http(http) => json!({ "http": self::http(http) }),
         Work::Uses(uses) => {
             let with = uses

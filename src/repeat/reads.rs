@@ -42,7 +42,7 @@ impl<'a> Reads<'a> {
             reads.refs.extend(each.refs());
         }
         reads.work(&step.work);
-        if matches!(step.work, Work::Run(_) | Work::Exec(_)) {
+        if matches!(step.work, Work::Run(_) | Work::Exec(_) | Work::Skill(_)) {
             reads.variables(&plan.parts().env);
         }
         reads.variables(&step.env);
@@ -75,6 +75,7 @@ impl<'a> Reads<'a> {
         match work {
             Work::Run(script) => self.texts.push(&script.text),
             Work::Exec(words) => self.templates(words),
+            Work::Skill(call) => self.templates(call.templates()),
             Work::Http(http) => {
                 self.templates([&http.url]);
                 self.templates(http.headers.iter().map(|(_, value)| value));

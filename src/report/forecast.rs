@@ -194,6 +194,7 @@ fn work(work: &Work) -> String {
     match work {
         Work::Run(_) => "run".into(),
         Work::Exec(_) => "exec".into(),
+        Work::Skill(call) => format!("skill {}/{}", call.skill, call.script),
         Work::Http(http) => format!("http {}", http.method),
         Work::Uses(uses) => format!("uses {}", uses.path),
         Work::Wait(_) => "wait".into(),

@@ -6,13 +6,22 @@
 
 mod bundle;
 pub mod disk;
+mod fences;
 mod load;
+mod reference;
 #[expect(
     clippy::module_inception,
     reason = "a skill is what the module is about"
 )]
 mod skill;
+mod standard;
+#[cfg(test)]
+mod tests;
+mod words;
+mod yaml;
 
 pub use bundle::{Bundle, BundleFile};
-pub use load::load;
+pub use load::{MAX_TEXT, load};
+pub use reference::{MAX_COMPATIBILITY, MAX_DESCRIPTION, MAX_NAME, NoText, reference};
 pub use skill::{Finding, Skill};
+pub use standard::standard;

@@ -4,9 +4,10 @@ use super::ast::{Escalation, Gate, GateRef, Plan};
 use super::document::Spec;
 use super::files::{Files, Unreadable};
 use super::loaded::{GATES, gate_path};
+use super::skills::{self, LoadedSkill, SKILL_FILE};
 use super::{Loaded, document};
 use crate::diag::{Code, Diagnostic, nearest};
-use crate::name::GateId;
+use crate::name::{GateId, SkillName};
 use crate::source::{Source, Span, Spanned};
 
 /// How many files one load may read, and how deep they may use each other.
@@ -108,12 +109,71 @@ impl Loader<'_> {
                 self.loaded.diagnostics.push((file, *mistake));
             }
         }
+        self.skills(file);
         for used in uses(self.loaded.plans.get(file), self.loaded.gates.get(&file)) {
             if let Err(mistake) = self.load_used(file, &used) {
                 self.loaded.diagnostics.push((file, *mistake));
             }
         }
         self.open.pop();
+    }
+
+    /// Loads the skills that a plan names, and completes the steps that run their scripts.
+    fn skills(&mut self, file: usize) {
+        let plan = self.loaded.plans.get(file).and_then(Option::as_ref);
+        for name in plan.map(skills::named).unwrap_or_default() {
+            if let Err(mistake) = self.load_skill(&name) {
+                self.loaded.diagnostics.push((file, *mistake));
+            }
+        }
+        let known = &self.loaded.skills;
+        if let Some(Some(plan)) = self.loaded.plans.get_mut(file) {
+            skills::complete(plan, |name| {
+                known.values().find(|skill| skill.name == *name)
+            });
+        }
+    }
+
+    fn load_skill(&mut self, named: &Spanned<SkillName>) -> Result<(), Box<Diagnostic>> {
+        let name = &named.value;
+        let refuse = |why: &str| {
+            let message = format!("the skill `{name}` cannot be loaded: {why}");
+            Box::new(Diagnostic::new(Code::UnknownSkill, named.span, message))
+        };
+        let Some((folder, bytes)) = skills::find(self.files, name) else {
+            return Err(Box::new(skills::no_skill(named, self.files)));
+        };
+        let path = format!("{folder}/{SKILL_FILE}");
+        if self.loaded.index.contains_key(&path) {
+            return Ok(());
+        }
+        if self.loaded.sources.len() >= MAX_FILES {
+            return Err(refuse(&format!("more than {MAX_FILES} files are used")));
+        }
+        if self.files.leads_out(&path) {
+            return Err(refuse("a link leads it out of the workspace"));
+        }
+        let text = bytes.map_err(Refusal::from).and_then(text);
+        let text = text.map_err(|refusal| refuse(&format!("{path}: {}", refusal.message)))?;
+        let index = self.loaded.sources.len();
+        let source = Source::new(path.as_str(), text);
+        let (skill, mistakes) = skills::read(&source, name);
+        let mistakes = mistakes.into_iter().map(|mistake| (index, mistake));
+        self.loaded.diagnostics.extend(mistakes);
+        self.loaded.sources.push(source);
+        self.loaded.plans.push(None);
+        self.loaded.index.insert(path, index);
+        if let Some((skill, own)) = skill {
+            let name = name.clone();
+            let loaded = LoadedSkill {
+                name,
+                folder,
+                skill,
+                own,
+            };
+            self.loaded.skills.insert(index, loaded);
+        }
+        Ok(())
     }
 
     fn load_used(&mut self, file: usize, used: &Spanned<String>) -> Result<(), Box<Diagnostic>> {

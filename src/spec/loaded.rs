@@ -2,8 +2,9 @@ use std::collections::BTreeMap;
 
 use super::ast::{Gate, GateRef, Goal, Plan, Step};
 use super::path;
+use super::skills::LoadedSkill;
 use crate::diag::{Diagnostic, Severity};
-use crate::name::GateId;
+use crate::name::{GateId, SkillName};
 use crate::source::Source;
 
 /// A spec file and every file it uses, as far as they could be read.
@@ -20,6 +21,8 @@ pub struct Loaded {
     pub goals: BTreeMap<usize, Goal>,
     /// The gates among the files, by the index of their source.
     pub gates: BTreeMap<usize, Gate>,
+    /// The skills among the files, by the index of the source that is their SKILL.md.
+    pub skills: BTreeMap<usize, LoadedSkill>,
     /// The gates of the workspace, by the index of their source, in order.
     pub system: Vec<usize>,
     /// What is wrong, each with the index of its source.
@@ -55,6 +58,13 @@ impl Loaded {
                 Some((file, self.gates.get(&file)?))
             }
         }
+    }
+
+    /// A skill that could be read, with the index of its file.
+    pub fn skill(&self, name: &SkillName) -> Option<(usize, &LoadedSkill)> {
+        let mut all = self.skills.iter();
+        let (file, skill) = all.find(|(_, skill)| skill.name == *name)?;
+        Some((*file, skill))
     }
 
     /// The gates of the workspace that could be read, each with the index of its file.

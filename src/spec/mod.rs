@@ -22,6 +22,7 @@ mod loaded;
 mod lower;
 mod path;
 mod schema;
+mod skills;
 mod text_part;
 mod timing;
 
@@ -30,5 +31,8 @@ pub use load::{MAX_FILES, MAX_USES, load, load_with, no_gate};
 pub use loaded::{GATES, Loaded, gate_path};
 pub use lower::{Defaults, NotLowered, lower, lower_gate, lower_goal};
 pub use schema::{dag_schema, gate_schema, goal_schema, plan_schema, schema_of};
+pub use skills::{
+    LoadedSkill, SKILL_FILE, SKILLS, find as find_skill, own as skill_own, read as read_skill,
+};
 pub use text_part::part;
 pub use timing::timing;

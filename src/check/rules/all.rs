@@ -1,7 +1,7 @@
 use super::{Notes, Scene};
 use super::{
     alternatives, axes, cache, cycles, defaults, depends, duplicates, gates, http, literals, locks,
-    names, never, order, scripts, secrets, unused, upstream, uses,
+    names, never, order, scripts, secrets, skills, unused, upstream, uses,
 };
 
 /// A rule looks at a file and notes what breaks it.
@@ -23,6 +23,7 @@ pub(in crate::check) const ALL: &[Rule] = &[
     unused::check,
     alternatives::check,
     uses::check,
+    skills::check,
     http::check,
     gates::check,
     locks::check,

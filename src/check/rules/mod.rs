@@ -19,6 +19,7 @@ mod never;
 mod order;
 mod scripts;
 mod secrets;
+mod skills;
 mod unused;
 mod upstream;
 mod uses;

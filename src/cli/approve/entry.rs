@@ -1,5 +1,5 @@
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 
@@ -13,6 +13,7 @@ use crate::cli::keys::PassphraseArgs;
 use crate::cli::load::Ready;
 use crate::cli::{Exit, Failure, Ui, Workspace, normal};
 use crate::digest::Digest;
+use crate::exec::pinned;
 use crate::machine::{ApprovalPolicy, Approved, Pin};
 use crate::model::Object;
 use crate::name::RunId;
@@ -176,6 +177,11 @@ fn verified(
     // Who runs what they signed for in the same moment has approved what it makes, too: only
     // what was looked at in advance is held to the byte while it runs.
     let in_advance = statement.run.is_none();
+    let (pins, skills) = if in_advance {
+        (start.pins.clone(), Vec::new())
+    } else {
+        (Vec::new(), of_skills(ready, &start.pins))
+    };
     let approved = Approved {
         policy: match approvers.policy {
             Policy::Owner => ApprovalPolicy::Owner,
@@ -189,17 +195,25 @@ fn verified(
         executions: statement.executions,
         expires: statement.expires,
         initiator,
-        pins: if in_advance {
-            start.pins.clone()
-        } else {
-            Vec::new()
-        },
+        pins,
+        skills,
     };
     let path = token_path(std::path::Path::new(&ready.path));
     Ok(Entered {
         approved,
         token: (path.display().to_string(), token.text()),
     })
+}
+
+/// The files of the skills whose scripts a plan runs.
+fn of_skills(ready: &Ready, pins: &[Pin]) -> Vec<Pin> {
+    let folders = pinned::skills(&ready.plan);
+    let is_one = |pin: &&Pin| {
+        folders
+            .iter()
+            .any(|folder| Path::new(&pin.path).starts_with(folder))
+    };
+    pins.iter().filter(is_one).cloned().collect()
 }
 
 /// A mistake of the caller.

@@ -1,4 +1,6 @@
+use std::collections::BTreeSet;
 use std::path::Path;
+use std::sync::Arc;
 
 use serde_json::json;
 
@@ -13,9 +15,10 @@ use crate::approval::{
 use crate::cli::load::{OfGoal, Ready};
 use crate::cli::{Exit, Failure, Ui};
 use crate::digest::Digest;
+use crate::exec::pinned;
 use crate::goal::Part;
 use crate::machine::{ApprovalPolicy, Approved, Pin};
-use crate::model::{GoalApproval, Object};
+use crate::model::{GoalApproval, Object, Plan};
 use crate::name::RunId;
 
 /// Whether a run of a cycle of a goal may begin. A repair is done by itself, so that somebody must
@@ -76,6 +79,7 @@ pub fn enter_goal(
         expires: statement.expires,
         initiator: start.initiator,
         pins: start.pins,
+        skills: Vec::new(),
     };
     let path = token_path(Path::new(&ready.path)).display().to_string();
     Ok(Entered {
@@ -141,11 +145,19 @@ fn spawn_policy(ready: &Ready, of: &OfGoal) -> SpawnPolicy {
     let escalations = parts.escalations.iter();
     SpawnPolicy {
         failure_template: text.unwrap_or_default(),
-        skills: std::collections::BTreeSet::new(),
+        skills: skills(&of.whole),
         gates: gates.collect(),
         verify: checks.collect(),
         escalations: escalations
             .map(|escalation| (escalation.name.clone(), json!(escalation.plan)))
             .collect(),
     }
+}
+
+/// The skills that a goal and all that it uses may use.
+fn skills(plan: &Arc<Plan>) -> BTreeSet<String> {
+    let mut names: BTreeSet<String> = pinned::skills(plan);
+    let said = plan.parts().skills.iter().flatten();
+    names.extend(said.map(ToString::to_string));
+    names
 }

@@ -1,4 +1,4 @@
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -8,6 +8,7 @@ use crate::exec::fixed::{Said, Site, checks, executed, family, globs, product_gl
 use crate::exec::{Unable, environment, planner};
 use crate::expr::Template;
 use crate::model::{Check, EnvVar, Gate, Plan, Probe, Provider, Script, SecretSource, Step, Work};
+use crate::skill;
 
 /// Every file of the workspace that a plan, and all plans that it uses, execute: by its path,
 /// relative to the workspace, with the digest of its content, sorted. Of a link, which is listed as
@@ -37,7 +38,37 @@ pub fn files(plan: &Arc<Plan>, site: Site<'_>) -> Result<Vec<(String, Digest)>, 
             }
         }
     }
+    for folder in skills(plan) {
+        for path in skill_files(site.root, &folder)? {
+            let (posts, _) = follow(site.root, &path, true)
+                .map_err(|error| Unable::environmental(format!("cannot read `{path}`: {error}")))?;
+            found.extend(posts.into_iter().map(|post| (post.path, post.digest)));
+        }
+    }
     Ok(found.into_iter().collect())
+}
+
+/// The folders of the skills whose scripts a plan runs, and all plans that it uses.
+pub fn skills(plan: &Arc<Plan>) -> BTreeSet<String> {
+    let plans = family(plan).into_iter();
+    let folders = plans.flat_map(|plan| {
+        let steps = plan.steps().iter();
+        let ways = steps.flat_map(|step| (0..step.ways()).filter_map(|way| step.way(way)));
+        let folder = |step: &Step| match &step.work {
+            Work::Skill(call) => Some(call.folder.clone()),
+            _ => None,
+        };
+        ways.filter_map(folder).collect::<Vec<_>>()
+    });
+    folders.collect()
+}
+
+/// Every file of a skill's folder, relative to the workspace.
+pub(super) fn skill_files(root: &Path, folder: &str) -> Result<Vec<String>, Unable> {
+    let bundle = skill::disk::read(&root.join(folder))
+        .map_err(|bad| Unable::logical(format!("{bad}; {}", bad.remedy())))?;
+    let paths = bundle.files.into_keys();
+    Ok(paths.map(|path| format!("{folder}/{path}")).collect())
 }
 
 /// All that a plan executes, as far as it is known before it runs.
@@ -71,6 +102,10 @@ fn of_step<'a>(plan: &Plan, step: &Step, site: Site<'a>) -> Option<Said<'a>> {
     let argv = match &step.work {
         Work::Run(script) => of_script(script),
         Work::Exec(words) => of_words(words, site),
+        Work::Skill(call) => {
+            let words = call.program(step.cwd.as_deref());
+            words.into_iter().map(Some).collect()
+        }
         Work::Http(_) | Work::Uses(_) | Work::Wait(_) | Work::Approve(_) => return None,
     };
     let vars = environment::of_step_so_far(site, (&plan.parts().env, step));

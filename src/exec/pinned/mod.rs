@@ -17,6 +17,6 @@ mod pins;
 mod tests;
 mod trail;
 
-pub use files::files;
+pub use files::{files, skills};
 pub use held::Held;
 pub use pins::Pins;

@@ -1,15 +1,16 @@
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use globset::GlobSet;
 use serde::{Deserialize, Serialize};
 
+use super::files::{skill_files, skills};
 use super::held::{Held, Seen};
 use super::trail::{End, Post, follow};
 use crate::digest::Digest;
 use crate::exec::Unable;
-use crate::exec::fixed::{Role, Said, executed, family, globs, product_globs};
+use crate::exec::fixed::{Role, Said, executed, family, globs, product_globs, tidy};
 use crate::exec::process::Command;
 use crate::model::Plan;
 
@@ -26,6 +27,10 @@ pub struct Pins {
     files: BTreeMap<String, Digest>,
     /// What steps say that they make, as globs: that is approved with them.
     products: Vec<String>,
+    /// The folders of the skills whose scripts are run: of them, every file counts.
+    skills: BTreeSet<String>,
+    /// Whether nothing but these files of skills was approved in advance.
+    only_skills: bool,
 }
 
 impl Pins {
@@ -42,6 +47,17 @@ impl Pins {
             root: root.to_path_buf(),
             files: files.into_iter().collect(),
             products: products.collect(),
+            skills: skills(plan),
+            only_skills: false,
+        }
+    }
+
+    /// The pins of a run of which only the files of skills were approved in advance.
+    #[must_use]
+    pub fn only_skills(self) -> Self {
+        Self {
+            only_skills: true,
+            ..self
         }
     }
 
@@ -63,7 +79,12 @@ impl Pins {
             root: &self.root,
         };
         let mut held = Held::new(&self.root);
-        for (path, role) in executed(said) {
+        let executed = executed(said);
+        for folder in self.run_from(command, executed.keys()) {
+            self.whole(folder, &mut held)?;
+        }
+        let others = executed.into_iter().filter(|_| !self.only_skills);
+        for (path, role) in others {
             if !is_product(&products, &path) {
                 held.see(self.look(&path, role, &products)?);
             }
@@ -73,6 +94,35 @@ impl Pins {
             held.direct(command);
         }
         Ok(held)
+    }
+
+    /// The skills that a command runs something of.
+    fn run_from<'a>(
+        &'a self,
+        command: &Command,
+        executed: impl Iterator<Item = &'a String> + Clone,
+    ) -> impl Iterator<Item = &'a String> {
+        let words = command
+            .argv
+            .iter()
+            .map(|word| tidy(&command.cwd.join(word)));
+        let words: Vec<PathBuf> = words.collect();
+        self.skills.iter().filter(move |folder| {
+            let place = self.root.join(folder);
+            words.iter().any(|word| word.starts_with(&place))
+                || executed
+                    .clone()
+                    .any(|path| Path::new(path).starts_with(folder))
+        })
+    }
+
+    /// Looks at all files of a skill: a script may read each of them, and one that was not there
+    /// when it was approved could take the place of another. No step makes them.
+    fn whole(&self, folder: &str, held: &mut Held) -> Result<(), Unable> {
+        for path in skill_files(&self.root, folder)? {
+            held.see(self.look(&path, Role::Script, &[])?);
+        }
+        Ok(())
     }
 
     /// Looks at one file.

@@ -62,6 +62,10 @@ fn step(step: &Step, plan: &Plan, known: &mut Taints) -> StepFlow {
             given.extend(reads(argv));
             process(step)
         }
+        Work::Skill(call) => {
+            given.extend(reads(call.templates()));
+            process(step)
+        }
         Work::Http(request) => {
             given.extend(reads([&request.url]));
             given.extend(reads(request.headers.iter().map(|(_, value)| value)));

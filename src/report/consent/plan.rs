@@ -8,6 +8,7 @@ use crate::model::{
     EnvVar, Gate, OnFailure, Param, Parts, Plan, PlanOutput, Policy, Secret, SecretSource, Step,
     Taint,
 };
+use crate::name::SkillName;
 
 /// Plans that are shown already, or will be.
 pub(super) struct Used {
@@ -73,6 +74,7 @@ fn one(plan: &Plan, used: &mut Used, sheet: &mut Sheet) {
         params,
         env: variables,
         secrets,
+        skills,
         policy: shared,
         timeout,
         budget: whole,
@@ -97,6 +99,7 @@ fn one(plan: &Plan, used: &mut Used, sheet: &mut Sheet) {
     for own in secrets {
         secret(own, sheet);
     }
+    may_use(skills.as_deref(), sheet);
     policy(shared, sheet);
     bound(sheet, "timeout", *timeout);
     budget::budget(whole.as_ref(), sheet);
@@ -124,6 +127,14 @@ fn one(plan: &Plan, used: &mut Used, sheet: &mut Sheet) {
         }
     }
     asked(plan, used, sheet);
+}
+
+/// The skills that a plan may use, if it says so.
+fn may_use(skills: Option<&[SkillName]>, sheet: &mut Sheet) {
+    if let Some(skills) = skills {
+        let names: Vec<String> = skills.iter().map(ToString::to_string).collect();
+        sheet.each(Kind::Work, Sense::Plain, "skills", &names);
+    }
 }
 
 /// The gates of a plan and of its steps that were not shown before.

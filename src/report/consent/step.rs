@@ -56,7 +56,7 @@ pub(super) fn step(step: &Step, plan: &Plan, used: &mut Used, sheet: &mut Sheet)
     env(variables, sheet);
     said("cwd", cwd.as_deref(), sheet);
     secrets(step, sheet);
-    if matches!(does, Work::Run(_) | Work::Exec(_)) {
+    if matches!(does, Work::Run(_) | Work::Exec(_) | Work::Skill(_)) {
         sandbox(allow.as_ref(), most, sheet);
     }
     bound(sheet, "timeout", *timeout);
@@ -79,7 +79,7 @@ pub(super) fn way(other: &Alternative, used: &mut Used, sheet: &mut Sheet) {
     env(&step.env, sheet);
     said("cwd", step.cwd.as_deref(), sheet);
     secrets(step, sheet);
-    if matches!(step.work, Work::Run(_) | Work::Exec(_)) {
+    if matches!(step.work, Work::Run(_) | Work::Exec(_) | Work::Skill(_)) {
         sandbox(step.allow.as_ref(), &step.limits, sheet);
     }
     bound(sheet, "timeout", step.timeout);

@@ -2,12 +2,13 @@ use super::exact::{json, period, words};
 use super::plan::Used;
 use super::{Kind, Sense, Sheet, gate};
 use crate::expr::{SpannedRef, Template};
-use crate::model::{EnvVar, Http, Script, Step, Uses, Wait, Work};
+use crate::model::{EnvVar, Http, Script, SkillArg, SkillCall, Step, Uses, Wait, Work};
 
 pub(super) fn work(work: &Work, used: &mut Used, sheet: &mut Sheet) {
     match work {
         Work::Run(own) => script(own, sheet, ""),
         Work::Exec(own) => argv(own, sheet, ""),
+        Work::Skill(call) => skill(call, sheet),
         Work::Http(request) => http(request, sheet),
         Work::Uses(nested) => uses(nested, used, sheet),
         Work::Wait(what) => wait(what, sheet),
@@ -27,6 +28,41 @@ pub(super) fn script(script: &Script, sheet: &mut Sheet, before: &str) {
 pub(super) fn argv(argv: &[Template], sheet: &mut Sheet, before: &str) {
     let text = words(argv.iter().map(Template::source));
     sheet.put(Kind::Work, Sense::Plain, &format!("{before}exec"), text);
+}
+
+/// A script of a skill, what executes it, and what it is given.
+fn skill(call: &SkillCall, sheet: &mut Sheet) {
+    let SkillCall {
+        skill,
+        folder: _, // It is in the path.
+        script: _,
+        head,
+        args,
+        words: given,
+    } = call;
+    sheet.put(Kind::Work, Sense::Plain, "skill.name", skill.as_str());
+    sheet.put(Kind::Work, Sense::Plain, "skill.script", call.path());
+    if !head.is_empty() {
+        let program = words(head.iter().map(String::as_str));
+        sheet.put(Kind::Work, Sense::Plain, "skill.program", program);
+    }
+    for SkillArg {
+        name,
+        schema,
+        value,
+    } in args
+    {
+        let key = format!("skill.args.{name}");
+        if let Some(value) = value {
+            sheet.put(Kind::Data, Sense::Plain, &key, value.source());
+        }
+        let key = format!("{key}.schema");
+        sheet.put(Kind::Proof, Sense::Guard, &key, json(schema.text()));
+    }
+    if !given.is_empty() {
+        let given = words(given.iter().map(Template::source));
+        sheet.put(Kind::Data, Sense::Plain, "skill.args", given);
+    }
 }
 
 fn http(request: &Http, sheet: &mut Sheet) {
@@ -85,6 +121,7 @@ pub(super) fn reads(step: &Step) -> Vec<SpannedRef> {
     match &step.work {
         Work::Run(_) | Work::Wait(Wait::For(_) | Wait::Until(_)) => {}
         Work::Exec(argv) => templates.extend(argv),
+        Work::Skill(call) => templates.extend(call.templates()),
         Work::Http(request) => {
             templates.push(&request.url);
             templates.extend(request.headers.iter().map(|(_, value)| value));

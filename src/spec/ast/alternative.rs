@@ -1,4 +1,4 @@
-use super::{Allow, Http, Limits, Retry, Shell, Step, sound};
+use super::{Allow, Http, Limits, Retry, Shell, SkillUse, Step, sound};
 use crate::diag::{Code, Diagnostic};
 use crate::expr::Template;
 use crate::name::{EnvName, Name};
@@ -19,6 +19,8 @@ record! {
         optional run: Spanned<String>,
         /// A program and its arguments, without a shell; each may be a template.
         optional exec: Spanned<Vec<Spanned<Template>>>,
+        /// A script of a skill, in the sandbox.
+        optional skill: Spanned<SkillUse>,
         /// A request.
         optional http: Spanned<Http>,
         /// Another plan, as a nested run: the path of its file, relative to this one.
@@ -66,7 +68,7 @@ fn differs(made: &mut Alternative, fields: &Fields<'_, '_>, decoder: &mut Decode
     );
     some_word(made.tool.as_ref(), decoder);
     some_word(made.target.as_ref(), decoder);
-    let executors: Vec<&str> = ["run", "exec", "http", "uses"]
+    let executors: Vec<&str> = ["run", "exec", "skill", "http", "uses"]
         .into_iter()
         .filter(|key| fields.has(key))
         .collect();
@@ -113,7 +115,8 @@ pub(super) fn some_word(word: Option<&Spanned<String>>, decoder: &mut Decoder<'_
 impl Alternative {
     /// Whether it does the work with something else.
     pub fn has_executor(&self) -> bool {
-        self.run.is_some() || self.exec.is_some() || self.http.is_some() || self.uses.is_some()
+        let is_process = self.run.is_some() || self.exec.is_some() || self.skill.is_some();
+        is_process || self.http.is_some() || self.uses.is_some()
     }
 
     /// The step as it is done in this way.
@@ -123,6 +126,7 @@ impl Alternative {
         if self.has_executor() {
             way.run.clone_from(&self.run);
             way.exec = self.exec.clone().map(Box::new);
+            way.skill = self.skill.clone().map(Box::new);
             way.http = self.http.clone().map(Box::new);
             way.uses = self.uses.clone().map(Box::new);
             way.with = self.with.clone();

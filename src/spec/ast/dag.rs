@@ -1,12 +1,13 @@
 use super::{
     Check, DagKind, Escalation, GateRef, Param, Plan, PlanKind, PlanOutput, Policy, Retry, Secret,
-    Step,
+    SkillUse, Step,
 };
+use crate::diag::{Code, Diagnostic};
 use crate::expr::{Expr, Template};
 use crate::model::OnFailure;
-use crate::name::{EnvName, Name, PlanId};
+use crate::name::{EnvName, Name, PlanId, SkillName};
 use crate::source::Spanned;
-use crate::spec::decode::{Argument, Entries, Period, record};
+use crate::spec::decode::{Argument, Decoder, Entries, Fields, Period, record};
 
 record! {
     /// A dag: pure wiring of plans.
@@ -23,6 +24,9 @@ record! {
         default env: Entries<EnvName, Template>,
         /// Values that must not be seen, and where they come from.
         default secrets: Entries<EnvName, Secret>,
+        /// The skills that its nodes, and the plans that they use, may use; those that they name
+        /// if absent.
+        optional skills: Vec<Spanned<SkillName>>,
         /// How nodes share the machine and what a failure does.
         optional policy: DagPolicy,
         /// The longest a run may take.
@@ -48,12 +52,14 @@ record! {
 }
 
 record! {
-    /// A plan within a dag.
+    /// A plan, or a script of a skill, within a dag.
     pub struct Node as "a node" {
         /// Its id, unique in the dag.
         required id: Spanned<Name>,
         /// The path of the plan's file, relative to this one.
-        expected uses: Spanned<String>,
+        optional uses: Spanned<String>,
+        /// A script of a skill, in the sandbox.
+        optional skill: Box<Spanned<SkillUse>>,
         /// The parameters of the plan.
         default with: Entries<Name, Spanned<Argument>>,
         /// The nodes that must end first.
@@ -65,7 +71,7 @@ record! {
         /// The longest an attempt may take.
         optional timeout: Spanned<Period>,
     }
-    later { "skill" }
+    finish does_one_thing;
 }
 
 record! {
@@ -101,6 +107,7 @@ impl From<Dag> for Plan {
             params: dag.params,
             env: dag.env,
             secrets: dag.secrets,
+            skills: dag.skills,
             policy,
             timeout: dag.timeout,
             budget: None,
@@ -138,6 +145,28 @@ impl DagPolicy {
     }
 }
 
+/// Notes a node that does nothing, or two things.
+fn does_one_thing(node: &mut Node, fields: &Fields<'_, '_>, decoder: &mut Decoder<'_>) {
+    match (fields.has("uses"), fields.has("skill")) {
+        (true, true) => {
+            let message = format!("node `{}` has `uses` and `skill`", node.id.value);
+            let mistake = Diagnostic::new(Code::ExecutorTwice, node.id.span, message);
+            decoder.note(mistake.help("keep one of them"));
+        }
+        (false, false) => {
+            let message = "a node needs the key `uses` or `skill`";
+            let mistake = Diagnostic::new(Code::KeyMissing, fields.head(), message);
+            decoder.note(mistake.help("`uses: PLAN.md` runs a plan"));
+        }
+        (false, true) if fields.has("with") => {
+            let message = "only a node with `uses` has `with`";
+            let mistake = Diagnostic::new(Code::KeyUnknown, fields.key("with"), message);
+            decoder.note(mistake.help("write `args` inside `skill`"));
+        }
+        _ => {}
+    }
+}
+
 impl Node {
     fn into_step(self, retry: Option<&Retry>) -> Step {
         Step {
@@ -145,6 +174,7 @@ impl Node {
             when: self.when.map(Box::new),
             has_executor: true,
             uses: self.uses.map(Box::new),
+            skill: self.skill,
             with: self.with,
             retry: self.retry.or_else(|| retry.cloned().map(Box::new)),
             timeout: self.timeout.map(Box::new),

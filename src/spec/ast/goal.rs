@@ -5,7 +5,7 @@ use super::{
 use crate::diag::{Code, Diagnostic};
 use crate::expr::Template;
 use crate::model::{Given, GoalApproval, OnStuck, OnUnmet, Overlap, Taint};
-use crate::name::{EnvName, Name, PlanId};
+use crate::name::{EnvName, Name, PlanId, SkillName};
 use crate::source::Spanned;
 use crate::spec::decode::{Decoder, Entries, Fields, OneOrMany, Period, record, words};
 
@@ -59,6 +59,8 @@ record! {
         default env: Entries<EnvName, Template>,
         /// Values that must not be seen, and where they come from.
         default secrets: Entries<EnvName, Secret>,
+        /// The skills that its repair may use; those that it names if absent.
+        optional skills: Vec<Spanned<SkillName>>,
         /// How steps share the machine and what a failure does.
         optional policy: Policy,
         /// The longest a look may take, and the longest a repair may.
@@ -78,7 +80,6 @@ record! {
         /// else `abandon`.
         optional on_stuck: OnStuck,
     }
-    later { "skills" }
     instead {
         "steps" => "steps belong to the repair: write `repair: {steps: […]}`",
         "finally" => "let the repair use a plan that has `finally`: `repair: {uses: PLAN.md}`",
@@ -227,6 +228,7 @@ impl Goal {
             params,
             env: self.env.clone(),
             secrets: self.secrets.clone(),
+            skills: self.skills.clone(),
             policy: self.policy.clone(),
             timeout: self.timeout.clone(),
             budget: self.budget.clone(),

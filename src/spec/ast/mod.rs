@@ -31,6 +31,7 @@ mod sandbox;
 mod schedule;
 mod secret;
 mod shell;
+mod skill;
 mod sound;
 mod step;
 mod wait;
@@ -67,5 +68,8 @@ pub use sandbox::{Allow, CheckAllow, Limits};
 pub use schedule::{DstRule, Exclude, HoursRule, MissedRule, ScheduleRule, TimedRule, When};
 pub use secret::{Secret, SecretFrom};
 pub use shell::{Shell, ShellWord};
+pub use skill::{
+    Connection, DryRun, Permissions, ScriptArg, SkillArgs, SkillOwn, SkillScript, SkillUse,
+};
 pub use step::Step;
 pub use wait::Wait;

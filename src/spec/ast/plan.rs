@@ -5,7 +5,7 @@ use super::{
 use crate::diag::{Code, Diagnostic};
 use crate::expr::Template;
 use crate::model::OnStuck;
-use crate::name::{EnvName, Name, PlanId};
+use crate::name::{EnvName, Name, PlanId, SkillName};
 use crate::source::Spanned;
 use crate::spec::decode::{Decoder, Entries, Fields, Period, record, words};
 
@@ -26,6 +26,9 @@ record! {
         default env: Entries<EnvName, Template>,
         /// Values that must not be seen, and where they come from.
         default secrets: Entries<EnvName, Secret>,
+        /// The skills that its steps, and the plans that they use, may use; those that they name
+        /// if absent.
+        optional skills: Vec<Spanned<SkillName>>,
         /// How steps share the machine and what a failure does.
         optional policy: Policy,
         /// The longest a run may take, `finally` steps aside.
@@ -57,7 +60,6 @@ record! {
         /// else `abandon`.
         optional on_stuck: OnStuck,
     }
-    later { "skills" }
     aside {
         /// The order of steps that the author of a dag expects, layer by layer.
         layers: Option<Spanned<Vec<Vec<Spanned<Name>>>>>,

@@ -1,6 +1,6 @@
 use super::sound;
 use crate::name::EnvName;
-use crate::source::Spanned;
+use crate::source::{Span, Spanned};
 use crate::spec::decode::{Decoder, Fields, OwnPath, Period, ReadPath, Size, record};
 
 record! {
@@ -52,6 +52,52 @@ record! {
     }
     instead { "time" => "the limit on time is `timeout`, beside `limits`" }
     finish some_room;
+}
+
+impl Allow {
+    /// Nothing but reading the workspace.
+    pub fn nothing() -> Self {
+        Self {
+            read: Vec::new(),
+            write: Vec::new(),
+            net: false,
+            env: Vec::new(),
+            exec: None,
+        }
+    }
+
+    /// The same, as it stands somewhere else.
+    #[must_use]
+    pub fn moved(&self, at: Span) -> Self {
+        Self {
+            read: moved(&self.read, at),
+            write: moved(&self.write, at),
+            net: self.net,
+            env: moved(&self.env, at),
+            exec: self.exec.as_ref().map(|exec| moved(exec, at)),
+        }
+    }
+}
+
+impl Limits {
+    /// The same, as they stand somewhere else.
+    #[must_use]
+    pub fn moved(&self, at: Span) -> Self {
+        let size =
+            |size: &Option<Spanned<Size>>| size.as_ref().map(|it| Spanned::new(it.value, at));
+        Self {
+            memory: size(&self.memory),
+            cpu: self.cpu.as_ref().map(|it| Spanned::new(it.value, at)),
+            processes: self.processes.as_ref().map(|it| Spanned::new(it.value, at)),
+            scratch: size(&self.scratch),
+            output: size(&self.output),
+        }
+    }
+}
+
+fn moved<T: Clone>(all: &[Spanned<T>], at: Span) -> Vec<Spanned<T>> {
+    let all = all.iter();
+    all.map(|it| Spanned::new(it.value.clone(), at)).collect()
 }
 
 fn some_room(limits: &mut Limits, _: &Fields<'_, '_>, decoder: &mut Decoder<'_>) {

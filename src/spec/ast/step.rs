@@ -1,6 +1,6 @@
 use super::{
     Allow, Alternative, Approve, Cache, Check, ClassRule, ForEach, GateRef, Http, Limits, Loops,
-    Matrix, Retry, Shell, StepOutput, Wait, alternative::some_word, sound,
+    Matrix, Retry, Shell, SkillUse, StepOutput, Wait, alternative::some_word, sound,
 };
 use crate::diag::{Code, Diagnostic};
 use crate::expr::{Expr, Template};
@@ -12,7 +12,7 @@ use crate::spec::decode::{
 };
 
 record! {
-    /// One unit of work. It has exactly one of `run`, `exec`, `http`, `uses`, `wait` and `approve`;
+    /// One unit of work. It has exactly one of `run`, `exec`, `skill`, `http`, `uses`, `wait` and `approve`;
     /// without any of them, the fenced block of its section is its script.
     pub struct Step as "a step" {
         /// Its id, unique in the plan.
@@ -33,6 +33,8 @@ record! {
         optional run: Spanned<String>,
         /// A program and its arguments, without a shell; each may be a template.
         optional exec: Box<Spanned<Vec<Spanned<Template>>>>,
+        /// A script of a skill, in the sandbox.
+        optional skill: Box<Spanned<SkillUse>>,
         /// A request.
         optional http: Box<Spanned<Http>>,
         /// Another plan, as a nested run: the path of its file, relative to this one.
@@ -95,7 +97,7 @@ record! {
         default alternatives: Vec<Alternative>,
     }
     later {
-        "skill", "agent",
+        "agent",
     }
     instead {
         "network" => "write `net: true` inside `allow`",
@@ -136,6 +138,7 @@ impl Step {
             max_parallel: None,
             run: None,
             exec: None,
+            skill: None,
             http: None,
             uses: None,
             with: Entries::default(),
@@ -276,14 +279,15 @@ fn confined(fields: &Fields<'_, '_>, decoder: &mut Decoder<'_>) {
     let without = ["http", "uses", "wait", "approve"]
         .iter()
         .any(|key| fields.has(key));
-    let is_process = fields.has("run") || fields.has("exec") || !without;
+    let is_process = ["run", "exec", "skill"].iter().any(|key| fields.has(key)) || !without;
     for key in ["allow", "limits", "classify"] {
         if fields.has(key) && !is_process {
-            let message = format!("only a step with `run` or `exec` has `{key}`");
+            let message = format!("only a step with `run`, `exec` or `skill` has `{key}`");
             decoder.note(Diagnostic::new(Code::KeyUnknown, fields.key(key), message));
         }
     }
-    if is_process && fields.has("limits") && !fields.has("allow") {
+    let is_confined = fields.has("allow") || fields.has("skill");
+    if is_process && fields.has("limits") && !is_confined {
         let message = "`limits` hold in a sandbox, and this step has none";
         let help = "add `allow`, which says what the step may reach";
         decoder.note(Diagnostic::new(Code::KeyMissing, fields.key("limits"), message).help(help));

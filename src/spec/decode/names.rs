@@ -1,6 +1,6 @@
 use super::{Decode, Decoder};
 use crate::diag::{Code, Diagnostic};
-use crate::name::{BadName, EnvName, GateId, Name, PlanId};
+use crate::name::{ArgName, BadName, EnvName, GateId, Name, PlanId, SkillName};
 use crate::source::Span;
 use crate::spec::yaml::{Node, Yaml};
 
@@ -59,4 +59,6 @@ names! {
     PlanId, "-";
     GateId, "-";
     EnvName, "_";
+    SkillName, "-";
+    ArgName, "-";
 }

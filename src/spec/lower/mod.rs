@@ -10,6 +10,7 @@ mod goal;
 mod matrix;
 mod plan;
 mod replan;
+mod skill;
 mod step;
 #[cfg(test)]
 mod tests;

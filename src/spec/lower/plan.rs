@@ -112,6 +112,10 @@ impl Lowering<'_> {
                 .iter()
                 .map(|(name, from)| secret(name, from))
                 .collect(),
+            skills: plan
+                .skills
+                .as_ref()
+                .map(|all| all.iter().map(|name| name.value.clone()).collect()),
             policy: completed(plan.policy.as_ref(), &self.defaults.policy),
             timeout: plan.timeout.as_ref().map(|period| period.value.0),
             budget: plan.budget.as_deref().map(ast::Budget::lowered),

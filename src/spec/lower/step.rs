@@ -5,6 +5,7 @@ use super::check::{checks, env, globs, limits, paths, rules, script};
 use super::gate::{self, needs};
 use super::matrix::combinations;
 use super::plan::{Lowering, NotLowered};
+use super::skill;
 use crate::model::{
     Allow, Alternative, Approve, Cache, Fan, Http, Loops, Output, Retry, Schema, Step, StepIx,
     Uses, Wait, Work,
@@ -59,7 +60,10 @@ pub(super) fn step(
         }),
         concurrency: step.concurrency.as_ref().map(|lock| lock.value.clone()),
         on_error: step.on_error,
-        allow: step.allow.as_deref().map(allow),
+        allow: step
+            .allow
+            .as_deref()
+            .map(|said| skill::with_interpreter(step, lowering.loaded, allow(said))),
         limits: limits(step.limits.as_deref()),
         classify: rules(&step.classify),
         gates: gate::own(lowering.loaded, among.file, &step.gates)?,
@@ -115,6 +119,10 @@ fn work(step: &ast::Step, file: usize, lowering: &mut Lowering<'_>) -> Result<Wo
     if let Some(argv) = &step.exec {
         let argv = argv.iter().map(|part| part.value.clone()).collect();
         return Ok(Work::Exec(argv));
+    }
+    if let Some(used) = &step.skill {
+        let call = skill::call(&used.value, lowering.loaded).ok_or(NotLowered::Broken)?;
+        return Ok(Work::Skill(Box::new(call)));
     }
     if let Some(request) = &step.http {
         return Ok(Work::Http(Box::new(http(request))));

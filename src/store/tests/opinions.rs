@@ -171,6 +171,7 @@ fn under_a_withdrawn_approval_nothing_is_recorded() {
             executions: 9,
             expires: NOW,
             initiator: None,
+            skills: Vec::new(),
             pins: vec![],
         }))
     };

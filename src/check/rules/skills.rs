@@ -1,0 +1,259 @@
+use std::collections::BTreeSet;
+
+use super::{Notes, Scene};
+use crate::diag::{Code, Diagnostic, nearest};
+use crate::expr::Template;
+use crate::model::misfit_arg;
+use crate::name::SkillName;
+use crate::source::{Span, Spanned};
+use crate::spec::LoadedSkill;
+use crate::spec::ast::{Allow, Plan, SkillArgs, SkillScript, SkillUse, Step};
+
+/// A script of a skill is there, is given what it takes, and may reach no more than its skill asks
+/// for; and nobody uses a skill that a plan above does not let them use.
+pub(super) fn check(scene: &Scene<'_>, notes: &mut Notes) {
+    for step in scene.ways() {
+        if let Some(used) = step.skill.as_deref()
+            && let Some((_, skill)) = scene.loaded.skill(&used.value.name.value)
+        {
+            script(scene, step, (used, skill), notes);
+        }
+    }
+    if let Some(own) = &scene.plan.skills {
+        let own: BTreeSet<&SkillName> = own.iter().map(|name| &name.value).collect();
+        within(scene, &own, notes);
+    }
+}
+
+fn script(
+    scene: &Scene<'_>,
+    step: &Step,
+    (used, skill): (&Spanned<SkillUse>, &LoadedSkill),
+    notes: &mut Notes,
+) {
+    let said = used.value.script.as_ref();
+    let found = skill.own.script(said.map(|said| said.value.as_str()));
+    match (found, said) {
+        (Some((_, script)), _) => {
+            declared(scene, step, (used, script), notes);
+        }
+        (None, None) => {
+            let message = format!("the skill `{}` does not have one script alone", skill.name);
+            let mistake = Diagnostic::new(Code::UnknownScript, used.value.name.span, message);
+            notes.note(mistake.help(format!("write `script: {}`", choice(skill))));
+        }
+        (None, Some(said)) => undeclared(said, skill, notes),
+    }
+}
+
+/// What may be written where a script is missing.
+fn choice(skill: &LoadedSkill) -> String {
+    let names: Vec<&str> = skill.own.names().collect();
+    if names.is_empty() {
+        "PATH".to_owned()
+    } else {
+        names.join("` or `")
+    }
+}
+
+/// A script that the skill says nothing of may be run, if it is there.
+fn undeclared(said: &Spanned<String>, skill: &LoadedSkill, notes: &mut Notes) {
+    let odd = |part: &str| matches!(part, "" | "." | "..");
+    let is_path = said.value.contains('/') && !said.value.split('/').any(odd);
+    if is_path && !said.value.chars().any(char::is_control) {
+        return;
+    }
+    let message = format!("the skill `{}` has no script `{}`", skill.name, said.value);
+    let mistake = Diagnostic::new(Code::UnknownScript, said.span, message);
+    notes.note(match nearest(&said.value, skill.own.names()) {
+        Some(near) => mistake.meant(Some(near)),
+        None => mistake.help(format!("write `{}`", choice(skill))),
+    });
+}
+
+fn declared(
+    scene: &Scene<'_>,
+    step: &Step,
+    (used, script): (&Spanned<SkillUse>, &SkillScript),
+    notes: &mut Notes,
+) {
+    arguments(used, script, notes);
+    if let Some(allow) = step.allow.as_deref() {
+        let nothing = Allow::nothing();
+        wider(
+            allow,
+            script.allow.as_ref().unwrap_or(&nothing),
+            used.span,
+            notes,
+        );
+    }
+    let passed = script.allow.iter().flat_map(|allow| &allow.env);
+    let passed: Vec<&str> = passed.map(|name| name.value.as_str()).collect();
+    let given = scene.plan.env.iter().chain(step.env.iter());
+    let given: Vec<&str> = given.map(|(name, _)| name.value.as_str()).collect();
+    for name in &script.env {
+        let name = name.value.as_str();
+        if !passed.contains(&name) && !given.contains(&name) {
+            let message = format!("the script reads `{name}`, and nothing gives it");
+            let mistake = Diagnostic::new(Code::KeyMissing, used.value.name.span, message);
+            notes.note(mistake.help(format!("give it: `env: {{{name}: …}}`")));
+        }
+    }
+}
+
+fn arguments(used: &Spanned<SkillUse>, script: &SkillScript, notes: &mut Notes) {
+    let given = match &used.value.args {
+        Some(SkillArgs::Words(words)) => {
+            let message = "the skill says what this script takes: give it by name";
+            let at = words.first().map_or(used.span, |word| word.span);
+            let mistake = Diagnostic::new(Code::TypeWrong, at, message);
+            notes.note(mistake.help("write `args: {NAME: VALUE}`"));
+            return;
+        }
+        Some(SkillArgs::Named(given)) => given.as_ref(),
+        None => &[],
+    };
+    for (name, value) in given {
+        let mut known = script.args.iter();
+        let Some((_, arg)) = known.find(|(known, _)| known.value == name.value) else {
+            let message = format!("the script takes no argument `{}`", name.value);
+            let mistake = Diagnostic::new(Code::UnknownArgument, name.span, message);
+            let known = script.args.iter().map(|(known, _)| known.value.as_str());
+            notes.misspelt(mistake, name.value.as_str(), known, "remove it");
+            continue;
+        };
+        if let Some(mistake) = constant(&value.value.0, &arg.schema) {
+            let message = format!("argument `{}`: {mistake}", name.value);
+            notes.note(Diagnostic::new(Code::TypeWrong, value.span, message));
+        }
+    }
+    for (name, arg) in script.args.iter().filter(|(_, arg)| arg.is_required()) {
+        if given.iter().all(|(known, _)| known.value != name.value) {
+            let message = format!("the script requires the argument `{}`", name.value);
+            let mistake = Diagnostic::new(Code::KeyMissing, used.value.name.span, message);
+            let about = arg.description.as_deref().unwrap_or("…");
+            notes.note(mistake.help(format!("give it: `args: {{{}: {about}}}`", name.value)));
+        }
+    }
+}
+
+/// What is wrong with a value that is known already.
+fn constant(value: &Template, schema: &crate::model::Schema) -> Option<String> {
+    match value.constant()? {
+        serde_json::Value::String(text) => misfit_arg(schema, &schema.read(&text)),
+        other => misfit_arg(schema, &other),
+    }
+}
+
+/// Notes what a step allows beyond what the skill asks for.
+fn wider(step: &Allow, most: &Allow, at: Span, notes: &mut Notes) {
+    let mut note = |what: String, at: Span| {
+        let message = format!("{what} is more than the skill asks for");
+        let mistake = Diagnostic::new(Code::SkillWider, at, message);
+        notes.note(mistake.help("a step may allow a script less than its skill says, never more"));
+    };
+    if step.net && !most.net {
+        note("a network".into(), at);
+    }
+    for path in &step.read {
+        if !most
+            .read
+            .iter()
+            .any(|most| is_below(&path.value.0, &most.value.0))
+        {
+            note(format!("reading `{}`", path.value.0), path.span);
+        }
+    }
+    for path in &step.write {
+        if !most
+            .write
+            .iter()
+            .any(|most| is_below(&path.value.0, &most.value.0))
+        {
+            note(format!("changing `{}`", path.value.0), path.span);
+        }
+    }
+    for name in &step.env {
+        if !most.env.iter().any(|most| most.value == name.value) {
+            note(format!("the variable `{}`", name.value), name.span);
+        }
+    }
+    let Some(most) = &most.exec else { return };
+    match &step.exec {
+        None => note("starting any program".into(), at),
+        Some(exec) => {
+            for program in exec {
+                if !most.iter().any(|most| most.value == program.value) {
+                    note(format!("starting `{}`", program.value.0), program.span);
+                }
+            }
+        }
+    }
+}
+
+/// Whether a path is another, or below it. Neither has `..`.
+fn is_below(path: &str, folder: &str) -> bool {
+    let parts = |path: &str| -> Vec<String> {
+        let parts = path.split('/').filter(|part| !matches!(*part, "" | "."));
+        parts.map(str::to_owned).collect()
+    };
+    path.starts_with('/') == folder.starts_with('/')
+        && path.starts_with('~') == folder.starts_with('~')
+        && parts(path).starts_with(&parts(folder))
+}
+
+/// Notes the skills that are used outside of what the plan lets itself and others use.
+fn within(scene: &Scene<'_>, own: &BTreeSet<&SkillName>, notes: &mut Notes) {
+    for step in scene.ways() {
+        if let Some(used) = step.skill.as_deref()
+            && !own.contains(&used.value.name.value)
+        {
+            let name = &used.value.name;
+            let message = format!(
+                "the skill `{}` is not among the plan's `skills`",
+                name.value
+            );
+            let mistake = Diagnostic::new(Code::SkillOutside, name.span, message);
+            notes.note(mistake.help("add it there, or use another"));
+        }
+        let (Some((file, plan)), Some(path)) = (scene.used(step), step.uses.as_deref()) else {
+            continue;
+        };
+        let mut seen = BTreeSet::from([scene.file]);
+        for name in needed(scene, (file, plan), &mut seen) {
+            if !own.contains(name) {
+                let message = format!(
+                    "`{}` uses the skill `{name}`, which is not among the plan's `skills`",
+                    path.value
+                );
+                let mistake = Diagnostic::new(Code::SkillOutside, path.span, message);
+                notes.note(mistake.help("add it there, or let that plan do without"));
+            }
+        }
+    }
+}
+
+/// The skills that a plan may use: those that it lists, else those that it and the plans that it
+/// uses name.
+fn needed<'a>(
+    scene: &Scene<'a>,
+    (file, plan): (usize, &'a Plan),
+    seen: &mut BTreeSet<usize>,
+) -> BTreeSet<&'a SkillName> {
+    if let Some(own) = &plan.skills {
+        return own.iter().map(|name| &name.value).collect();
+    }
+    if !seen.insert(file) {
+        return BTreeSet::new();
+    }
+    let mut all = BTreeSet::new();
+    for way in plan.all_steps().flat_map(Step::all_ways) {
+        all.extend(way.skill.as_deref().map(|used| &used.value.name.value));
+        let next = scene.loaded.used(file, way);
+        let plan = |next: usize| Some((next, scene.loaded.plans.get(next)?.as_ref()?));
+        if let Some(next) = next.and_then(plan) {
+            all.extend(needed(scene, next, seen));
+        }
+    }
+    all
+}

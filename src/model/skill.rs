@@ -1,0 +1,254 @@
+use serde_json::Value;
+
+use super::Schema;
+use crate::expr::{EvalError, Scope, Template};
+use crate::name::{ArgName, SkillName};
+
+/// A script of a skill, and what it is given. Silas 5.2.1 c2.
+#[derive(Clone, Debug)]
+pub struct SkillCall {
+    /// The skill.
+    pub skill: SkillName,
+    /// Its folder, relative to the workspace.
+    pub folder: String,
+    /// The script, relative to the folder.
+    pub script: String,
+    /// What stands before the script: its interpreter; empty if it is executed itself.
+    pub head: Vec<String>,
+    /// What it takes, in the order of its declaration.
+    pub args: Vec<SkillArg>,
+    /// What it is given as it stands, where the skill declares nothing of the script.
+    pub words: Vec<Template>,
+}
+
+/// An argument that a script takes.
+#[derive(Clone, Debug)]
+pub struct SkillArg {
+    /// Its name.
+    pub name: ArgName,
+    /// What its value must satisfy.
+    pub schema: Schema,
+    /// Its value, or its default; `None`: it is left out.
+    pub value: Option<Template>,
+}
+
+/// Why a script cannot be given its arguments.
+#[derive(Debug, thiserror::Error)]
+pub enum BadArg {
+    /// A value cannot be computed.
+    #[error(transparent)]
+    Eval(#[from] EvalError),
+    /// A value is not what the skill asks for.
+    #[error("argument `{name}` of `{script}`: {mistake}")]
+    Misfit {
+        /// The argument.
+        name: ArgName,
+        /// The script.
+        script: String,
+        /// What is wrong with the value.
+        mistake: String,
+    },
+}
+
+impl SkillCall {
+    /// The script, relative to the workspace.
+    pub fn path(&self) -> String {
+        format!("{}/{}", self.folder, self.script)
+    }
+
+    /// What computes its arguments.
+    pub fn templates(&self) -> impl Iterator<Item = &Template> {
+        let named = self.args.iter().filter_map(|arg| arg.value.as_ref());
+        named.chain(&self.words)
+    }
+
+    /// The program and the script, as they are called from a folder of the workspace.
+    pub fn program(&self, cwd: Option<&str>) -> Vec<String> {
+        let up = cwd.map_or(0, |cwd| {
+            let parts = cwd.split('/');
+            parts.filter(|part| !matches!(*part, "" | ".")).count()
+        });
+        // A program without a `/` would be looked for elsewhere.
+        let here = if up == 0 && self.head.is_empty() {
+            "./"
+        } else {
+            ""
+        };
+        let script = format!("{here}{}{}", "../".repeat(up), self.path());
+        self.head.iter().cloned().chain([script]).collect()
+    }
+
+    /// All that is executed: every value is what the skill asks for.
+    pub fn argv(&self, cwd: Option<&str>, scope: &dyn Scope) -> Result<Vec<String>, BadArg> {
+        let mut words = self.program(cwd);
+        for (name, value) in self.values(scope)? {
+            words.extend(flags(name, &value));
+        }
+        for word in &self.words {
+            words.push(word.render(scope)?);
+        }
+        Ok(words)
+    }
+
+    /// The values of its arguments, each what the skill asks for.
+    pub fn values(&self, scope: &dyn Scope) -> Result<Vec<(&ArgName, Value)>, BadArg> {
+        let given = self.args.iter();
+        let given = given.filter_map(|arg| Some((arg, arg.value.as_ref()?)));
+        let values = given.map(|(arg, template)| {
+            let value = match template.value(scope)? {
+                Value::String(text) => arg.schema.read(&text),
+                other => other,
+            };
+            match misfit(&arg.schema, &value) {
+                None => Ok((&arg.name, value)),
+                Some(mistake) => Err(BadArg::Misfit {
+                    name: arg.name.clone(),
+                    script: self.path(),
+                    mistake,
+                }),
+            }
+        });
+        values.collect()
+    }
+}
+
+/// What is wrong with the value of an argument, if anything.
+pub fn misfit(schema: &Schema, value: &Value) -> Option<String> {
+    if let Value::String(text) = value
+        && text.contains('\0')
+    {
+        return Some("it contains a NUL, which no program can be given".into());
+    }
+    schema.mistake(value)
+}
+
+/// An argument on the command line. The name and the value are one word, so that no value can be
+/// taken for another flag.
+fn flags(name: &ArgName, value: &Value) -> Vec<String> {
+    let flag = |value: &Value| match value {
+        Value::String(text) => format!("--{name}={text}"),
+        other => format!("--{name}={other}"),
+    };
+    match value {
+        Value::Null | Value::Bool(false) => Vec::new(),
+        Value::Bool(true) => vec![format!("--{name}")],
+        Value::Array(items) => items.iter().map(flag).collect(),
+        other => vec![flag(other)],
+    }
+}
+
+/// What stands before a script: its interpreter by the ending of its name; nothing if the file is
+/// a program itself.
+///
+/// Python must not believe what lies beside a script but was not approved: neither compiled files
+/// nor what a user has installed.
+pub fn interpreter(script: &str) -> &'static [&'static str] {
+    let ending = script.rsplit_once('.').map_or("", |(_, ending)| ending);
+    match ending {
+        "sh" => &["sh"],
+        "bash" => &["bash"],
+        "py" => &["python3", "-B", "-s", "-X", "pycache_prefix=/nonexistent"],
+        "js" | "mjs" | "cjs" => &["node"],
+        "rb" => &["ruby"],
+        "pl" => &["perl"],
+        _ => &[],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{BadArg, SkillArg, SkillCall, interpreter};
+    use crate::expr::{Ref, Scope, StatusTest, Template};
+    use crate::model::Schema;
+    use crate::name::{ArgName, SkillName};
+    use serde_json::{Value, json};
+
+    /// Knows one parameter.
+    struct One(Value);
+
+    impl Scope for One {
+        fn value(&self, name: &Ref) -> Option<Value> {
+            (name.to_string() == "params.it").then(|| self.0.clone())
+        }
+
+        fn test(&self, _: StatusTest, _: Option<&str>) -> bool {
+            false
+        }
+    }
+
+    fn call(script: &str, schema: Value, value: &Template) -> SkillCall {
+        SkillCall {
+            skill: SkillName::parse("coding").unwrap(),
+            folder: "skills/coding".into(),
+            script: script.into(),
+            head: interpreter(script)
+                .iter()
+                .map(|&word| word.into())
+                .collect(),
+            args: vec![SkillArg {
+                name: ArgName::parse("dry-run").unwrap(),
+                schema: Schema::new(schema).unwrap(),
+                value: Some(value.clone()),
+            }],
+            words: Vec::new(),
+        }
+    }
+
+    fn words(schema: Value, value: Value) -> Result<Vec<String>, BadArg> {
+        let template = Template::read("${{ params.it }}").unwrap();
+        let argv = call("a.sh", schema, &template).argv(None, &One(value))?;
+        Ok(argv[2..].to_vec())
+    }
+
+    #[test]
+    fn values_are_flags() {
+        let text = json!({ "type": "string" });
+        assert_eq!(
+            words(text.clone(), json!("a b")).unwrap(),
+            ["--dry-run=a b"]
+        );
+        assert_eq!(
+            words(text, json!("--other=1")).unwrap(),
+            ["--dry-run=--other=1"]
+        );
+        let flag = json!({ "type": "boolean" });
+        assert_eq!(words(flag.clone(), json!(true)).unwrap(), ["--dry-run"]);
+        assert!(words(flag.clone(), json!("false")).unwrap().is_empty());
+        assert!(words(flag, json!("yes")).is_err());
+        let list = json!({ "type": "array", "items": { "type": "integer" } });
+        assert_eq!(
+            words(list, json!([1, 2])).unwrap(),
+            ["--dry-run=1", "--dry-run=2"]
+        );
+    }
+
+    #[test]
+    fn what_the_skill_does_not_take_is_refused() {
+        let short = json!({ "type": "string", "maxLength": 3 });
+        let bad = words(short, json!("long")).unwrap_err().to_string();
+        assert!(
+            bad.starts_with("argument `dry-run` of `skills/coding/a.sh`: "),
+            "{bad}"
+        );
+        let text = json!({ "type": "string" });
+        assert!(words(text, json!("a\0b")).is_err());
+    }
+
+    #[test]
+    fn a_script_is_found_from_where_it_runs() {
+        let none = Template::literal("x");
+        let text = json!({ "type": "string" });
+        let own = call("scripts/run", text.clone(), &none);
+        assert_eq!(own.program(None), ["./skills/coding/scripts/run"]);
+        assert_eq!(
+            own.program(Some("a/./b")),
+            ["../../skills/coding/scripts/run"]
+        );
+        let python = call("x.py", text, &none).program(None);
+        assert_eq!(python.first().map(String::as_str), Some("python3"));
+        assert_eq!(
+            python.last().map(String::as_str),
+            Some("skills/coding/x.py")
+        );
+    }
+}

@@ -1,0 +1,69 @@
+use crate::expr::Template;
+use crate::model::{Allow, Schema, SkillArg, SkillCall, interpreter};
+use crate::spec::Loaded;
+use crate::spec::ast::{SkillArgs, SkillScript, SkillUse, Step};
+
+/// The script that a step runs, and what it is given.
+pub(super) fn call(used: &SkillUse, loaded: &Loaded) -> Option<SkillCall> {
+    let (_, skill) = loaded.skill(&used.name.value)?;
+    let script = skill.script(used)?;
+    let said = used.script.as_ref().map(|script| script.value.as_str());
+    let declared = skill.own.script(said).map(|(_, script)| script);
+    let (args, words) = match (declared, &used.args) {
+        (Some(declared), given) => (args(declared, given.as_ref()), Vec::new()),
+        (None, Some(SkillArgs::Named(given))) => {
+            // Nothing is known of them but what they are called.
+            let any = Schema::new(serde_json::Value::Bool(true)).ok()?;
+            let named = given.iter().map(|(name, value)| SkillArg {
+                name: name.value.clone(),
+                schema: any.clone(),
+                value: Some(value.value.0.clone()),
+            });
+            (named.collect(), Vec::new())
+        }
+        (None, Some(SkillArgs::Words(words))) => {
+            let words = words.iter().map(|word| word.value.clone());
+            (Vec::new(), words.collect())
+        }
+        (None, None) => (Vec::new(), Vec::new()),
+    };
+    let head = interpreter(&script).iter();
+    Some(SkillCall {
+        skill: used.name.value.clone(),
+        folder: skill.folder.clone(),
+        head: head.map(|&word| word.to_owned()).collect(),
+        script,
+        args,
+        words,
+    })
+}
+
+fn args(declared: &SkillScript, given: Option<&SkillArgs>) -> Vec<SkillArg> {
+    let args = declared.args.iter();
+    args.map(|(name, arg)| {
+        let given = given.and_then(|given| given.named(name.value.as_str()));
+        let default = arg.default.as_ref();
+        let default = || default.map(|value| Template::of_value(value.value.clone()));
+        SkillArg {
+            name: name.value.clone(),
+            schema: arg.schema.clone(),
+            value: given.cloned().or_else(default),
+        }
+    })
+    .collect()
+}
+
+/// What a step may reach; what reads its script may be started in any case.
+pub(super) fn with_interpreter(step: &Step, loaded: &Loaded, mut allow: Allow) -> Allow {
+    let call = step
+        .skill
+        .as_ref()
+        .and_then(|used| call(&used.value, loaded));
+    if let (Some(exec), Some(call)) = (&mut allow.exec, call) {
+        let program = call.head.first().cloned().unwrap_or_else(|| call.path());
+        if !exec.contains(&program) {
+            exec.push(program);
+        }
+    }
+    allow
+}

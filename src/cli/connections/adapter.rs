@@ -57,7 +57,7 @@ impl Adapter {
         let adapter = Self {
             skill: name.to_owned(),
             digest: bundle.digest(),
-            declared: declared(text).map_err(wrong)?,
+            declared: declared(text, name).map_err(wrong)?,
             folder,
             bundle,
         };

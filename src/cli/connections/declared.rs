@@ -1,17 +1,14 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use serde::Deserialize;
-use serde::de::DeserializeOwned;
-
-use crate::model::{Auth, ConnectionSpec};
-use crate::source::Span;
-use crate::spec::decode::Mistakes;
-use crate::spec::yaml;
-use crate::time::parse_duration;
+use crate::diag::Severity;
+use crate::model::ConnectionSpec;
+use crate::name::SkillName;
+use crate::source::Source;
+use crate::spec::read_skill;
 
 /// What a skill says under `connection` and `scripts` in `metadata.wf`, as far as connections need
-/// it. The decoder of all of `metadata.wf` takes its place once it is there.
+/// it.
 #[derive(Clone, Debug)]
 pub struct Declared {
     /// What it says of connections.
@@ -20,98 +17,46 @@ pub struct Declared {
     pub network: BTreeMap<String, bool>,
 }
 
-#[derive(Deserialize)]
-struct Front {
-    #[serde(default)]
-    metadata: BTreeMap<String, String>,
-}
-
-#[derive(Deserialize)]
-struct Own {
-    connection: Option<Connection>,
-    #[serde(default)]
-    scripts: BTreeMap<String, Script>,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Connection {
-    auth: Auth,
-    permissions: Permissions,
-    check_every: Option<String>,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Permissions {
-    initial: Vec<String>,
-    #[serde(default)]
-    available: Vec<String>,
-}
-
-#[derive(Default, Deserialize)]
-struct Script {
-    #[serde(default)]
-    allow: Allow,
-}
-
-#[derive(Default, Deserialize)]
-struct Allow {
-    #[serde(default)]
-    net: bool,
-}
-
 /// Reads what SKILL.md says; or why it is no skill of a connection.
-pub fn declared(text: &str) -> Result<Declared, String> {
-    let front = text
-        .strip_prefix("---\n")
-        .and_then(|rest| rest.split_once("\n---\n"))
-        .ok_or("its SKILL.md has no front matter")?;
-    let front: Front = read(front.0)?;
-    let own = front.metadata.get("wf").ok_or("it has no `metadata.wf`")?;
-    let own: Own = read(own)?;
+pub fn declared(text: &str, name: &str) -> Result<Declared, String> {
+    let name = SkillName::parse(name).map_err(|bad| bad.to_string())?;
+    let (read, mistakes) = read_skill(&Source::new("SKILL.md", text), &name);
+    let mut mistakes = mistakes.iter();
+    if let Some(mistake) = mistakes.find(|one| one.severity() == Severity::Error) {
+        return Err(format!("its SKILL.md: {}", mistake.message));
+    }
+    let (_, own) = read.ok_or("its SKILL.md cannot be read")?;
     let said = own
         .connection
         .ok_or("its `metadata.wf` has no `connection`")?;
-    let every = said.check_every.as_deref().map(parse_duration).transpose();
-    let check_every = every.map_err(|bad| format!("`check_every`: {bad}"))?;
+    let check_every = said.check_every.map(|every| every.value.0);
     if check_every.is_some_and(|every| every < Duration::from_mins(1)) {
         return Err("`check_every` is less than a minute".into());
     }
-    let mut all = said
-        .permissions
-        .initial
-        .iter()
-        .chain(&said.permissions.available);
+    let permissions = said.permissions;
+    let (initial, available) = permissions.map_or_else(Default::default, |declared| {
+        (declared.initial, declared.available)
+    });
+    // They are shown to a person who agrees to them.
     let is_plain = |text: &String| {
         (1..=200).contains(&text.len()) && text.chars().all(|c| c.is_ascii_graphic())
     };
-    if !all.all(is_plain) {
+    if !initial.iter().chain(&available).all(is_plain) {
         return Err("a permission is not 1 to 200 visible ASCII characters".into());
     }
-    let network = own.scripts.into_iter();
+    let network = own.scripts.iter().map(|(path, script)| {
+        let net = script.allow.as_ref().is_some_and(|allow| allow.net);
+        (path.value.clone(), net)
+    });
     Ok(Declared {
+        network: network.collect(),
         spec: ConnectionSpec {
             auth: said.auth,
-            initial: said.permissions.initial,
-            available: said.permissions.available,
+            initial,
+            available,
             check_every,
         },
-        network: network
-            .map(|(path, script)| (path, script.allow.net))
-            .collect(),
     })
-}
-
-fn read<T: DeserializeOwned>(text: &str) -> Result<T, String> {
-    let mut mistakes = Mistakes::default();
-    let tree = yaml::read(text, Span::new(0, text.len()), &mut mistakes);
-    let mistakes = mistakes.into_diagnostics();
-    if let Some(mistake) = mistakes.first() {
-        return Err(format!("its front matter: {}", mistake.message));
-    }
-    let tree = tree.ok_or("its front matter is empty")?;
-    serde_json::from_value(tree.json()).map_err(|error| format!("its front matter: {error}"))
 }
 
 #[cfg(test)]
@@ -124,7 +69,7 @@ mod tests {
 
     #[test]
     fn a_skill_says_how_it_connects() {
-        let declared = declared(SKILL).unwrap();
+        let declared = declared(SKILL, "x").unwrap();
         assert_eq!(declared.spec.auth, Auth::DeviceCode);
         assert_eq!(declared.spec.initial, ["a"]);
         assert_eq!(declared.spec.available, ["b"]);
@@ -145,7 +90,7 @@ mod tests {
             SKILL.replace("[b]", "['']"),
             SKILL.replace("  wf: |", "  fw: |"),
         ] {
-            assert!(declared(&text).is_err(), "{text}");
+            assert!(declared(&text, "x").is_err(), "{text}");
         }
     }
 }

@@ -15,6 +15,7 @@ mod cheaters;
 mod cli;
 mod clock;
 mod conformance;
+mod connections;
 mod converge;
 mod crash;
 mod daemon;

@@ -12,6 +12,7 @@ mod begun;
 mod choose;
 mod collect;
 mod commands;
+mod connections;
 mod daemon;
 mod env;
 mod execute;

@@ -30,7 +30,7 @@
 //! |---|---|---|
 //! | words | [`digest`] [`source`] [`diag`] [`name`] [`time`] [`schedule`] [`crash`] [`skill`] | know nothing else |
 //! | language | [`expr`] [`model`] [`spec`] [`graph`] [`check`] [`config`] | be pure: text in, model and diagnostics out |
-//! | decisions | [`gate`] [`ggs`] [`machine`] [`verify`] [`mask`] [`seal`] [`approval`] [`memory`] [`goal`] | be pure: no clock, no I/O, no async |
+//! | decisions | [`gate`] [`ggs`] [`machine`] [`verify`] [`mask`] [`seal`] [`approval`] [`memory`] [`goal`] [`connection`] | be pure: no clock, no I/O, no async |
 //! | between | [`bus`] | pass on what happened, in memory |
 //! | hands | [`store`] [`exec`] [`repeat`] [`audit`] [`service`] | touch the disk, processes and the network |
 //! | engine | [`engine`] | wait |
@@ -56,6 +56,8 @@
 //! *Grant*: what a standing approval of a goal allows. It can be *withdrawn*; an *opinion* is what
 //! people thought of a repair, and *advice* a wider or a tighter grant that follows from many.
 //! *Taint*: how far a value is trusted, by where it comes from.
+//! *Connection*: an account at a service that a skill's scripts set up and look after; its secrets are
+//! spoken of by *ref*.
 //! *Slot*: an instant at which something is due by its *schedule*.
 //!
 //! Start reading at [`machine`].
@@ -66,6 +68,7 @@ pub mod bus;
 pub mod check;
 pub mod cli;
 pub mod config;
+pub mod connection;
 pub mod crash;
 pub mod diag;
 pub mod digest;

@@ -32,6 +32,7 @@ const LAYERS: &[(&str, &str)] = &[
     ("mask", ""),
     ("memory", "digest time"),
     ("goal", "name time schedule model"),
+    ("connection", "name time digest model"),
     (
         "store",
         "name digest time crash schedule model gate goal machine memory",

@@ -207,6 +207,52 @@ pub enum Act {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         key: Option<Digest>,
     },
+    /// A connection was set up.
+    ConnectionAdded {
+        /// Its name.
+        connection: PlanId,
+        /// The skill that looks after it.
+        skill: String,
+        /// The digest of the skill's files.
+        digest: Digest,
+        /// What the service granted.
+        permissions: Vec<String>,
+        /// Their key, by its id; absent: they have none.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        key: Option<Digest>,
+    },
+    /// The token of a connection was replaced.
+    ConnectionRefreshed {
+        /// Its name.
+        connection: PlanId,
+        /// Why, in a word: `token_ends`, `dormant` or `unhealthy`.
+        why: String,
+    },
+    /// A connection does not work, and could not be made to.
+    ConnectionFailed {
+        /// Its name.
+        connection: PlanId,
+        /// Why, in a word.
+        failure: String,
+    },
+    /// A person let a connection do more.
+    ConnectionGranted {
+        /// Its name.
+        connection: PlanId,
+        /// What it may do now.
+        permissions: Vec<String>,
+        /// Their key, by its id; absent: they have none.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        key: Option<Digest>,
+    },
+    /// A connection was removed, and its secrets with it.
+    ConnectionRemoved {
+        /// Its name.
+        connection: PlanId,
+        /// Their key, by its id; absent: they have none.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        key: Option<Digest>,
+    },
     /// A daemon took the lead: it decides about slots.
     DaemonLed {
         /// What it writes under: one higher than that of any daemon before.

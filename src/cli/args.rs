@@ -97,6 +97,7 @@ pub enum Command {
     Audit(commands::audit::AuditArgs),
     Memory(commands::memory::MemoryArgs),
     Goal(commands::goal::GoalArgs),
+    Connection(commands::connection::ConnectionArgs),
     Daemon(commands::daemon::DaemonArgs),
     Sim(commands::sim::SimArgs),
     Skill(commands::skill::SkillArgs),

@@ -57,6 +57,7 @@ fn run(ui: &Ui, command: &Command) -> Result<Exit, Failure> {
         Command::Memory(args) => commands::memory::run(ui, args),
         Command::Goal(args) => commands::goal::run(ui, args),
         Command::Skill(args) => commands::skill::run(ui, args),
+        Command::Connection(args) => commands::connection::run(ui, args),
         Command::Daemon(args) => commands::daemon::run(ui, args),
         Command::Sim(args) => commands::sim::run(ui, args),
         Command::Graph(args) => commands::graph::run(ui, args),

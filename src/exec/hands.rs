@@ -90,7 +90,7 @@ impl Hands {
 }
 
 /// What tells apart the trees that this process starts.
-fn own_mark() -> String {
+pub(super) fn own_mark() -> String {
     let number = STARTED.fetch_add(1, Ordering::Relaxed);
     format!("{}-{number}", std::process::id())
 }

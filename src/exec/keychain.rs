@@ -42,6 +42,24 @@ pub fn remember(service: &str, account: &str, value: &str) -> Result<(), RingFau
     })
 }
 
+/// Forgets an entry; one that is not there is forgotten already. Blocks, for half a minute at most.
+#[cfg(feature = "keyring")]
+pub fn forget(service: &str, account: &str) -> Result<(), RingFault> {
+    let gone = asked(service, account, |entry| {
+        entry.delete_credential().map_err(|error| fault(&error))
+    });
+    match gone {
+        Err(RingFault::Missing) => Ok(()),
+        other => other,
+    }
+}
+
+/// Forgets an entry: there is no keyring.
+#[cfg(not(feature = "keyring"))]
+pub fn forget(_: &str, _: &str) -> Result<(), RingFault> {
+    Err(RingFault::None)
+}
+
 /// What an entry holds: there is no keyring.
 #[cfg(not(feature = "keyring"))]
 pub fn recall(_: &str, _: &str) -> Result<Vec<u8>, RingFault> {

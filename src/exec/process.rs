@@ -80,16 +80,27 @@ impl Command {
 /// Starts a process: its input to read, both outputs piped, no variable inherited. Everything that
 /// it starts in turn bears `mark`.
 pub fn spawn(command: &Command, mark: &str) -> Result<Process, Unable> {
+    spawn_fed(command, mark, None)
+}
+
+/// Starts a process that reads from this pipe, if one is given, in place of the command's own
+/// input.
+pub(super) fn spawn_fed(
+    command: &Command,
+    mark: &str,
+    feed: Option<&OwnedFd>,
+) -> Result<Process, Unable> {
     let cwd: PathBuf = command.cwd.components().collect();
     let env = variables(command, &cwd, mark);
     let held = command.pins.as_ref().map(|pins| pins.hold(command));
     let held = held.transpose()?;
     let (started, confined) = if let Some(asked) = &command.sandbox {
-        let (started, confined) = sandbox::start(command, asked, env, mark)?;
+        let (started, confined) = sandbox::start((command, feed), asked, env, mark)?;
         (started, Some(confined))
     } else {
         let program = held.as_ref().and_then(Held::program);
-        (open(command, program.as_deref(), &cwd, &env)?, None)
+        let file = program.as_deref();
+        (open((command, feed), file, &cwd, &env)?, None)
     };
     let ends = rustix::process::pidfd_open(started.pid, PidfdFlags::NONBLOCK);
     let ends = ends.map_err(io::Error::from).and_then(watched);
@@ -114,7 +125,7 @@ pub fn spawn(command: &Command, mark: &str) -> Result<Process, Unable> {
 
 /// Starts a process that nothing confines: this very file, if one is given.
 fn open(
-    command: &Command,
+    (command, feed): (&Command, Option<&OwnedFd>),
     file: Option<&Path>,
     cwd: &Path,
     env: &[String],
@@ -128,7 +139,7 @@ fn open(
     };
     let input = command.input.as_deref().map(spawn::readable).transpose();
     let input = input.map_err(|error| unusable(&error))?;
-    spawned(image, input.as_ref()).map_err(|error| refused(&error, command, &program))
+    spawned(image, feed.or(input.as_ref())).map_err(|error| refused(&error, command, &program))
 }
 
 /// What the system is told to execute, and the file that this means.

@@ -240,7 +240,7 @@ impl Secrets {
 }
 
 /// The bytes of a source as a value, without one line end at their end.
-fn value(bytes: Vec<u8>) -> Result<Hidden, String> {
+pub(super) fn value(bytes: Vec<u8>) -> Result<Hidden, String> {
     if bytes.len() > LONGEST {
         return Err(format!("is longer than {} KiB", LONGEST / 1024));
     }

@@ -36,7 +36,7 @@ pub use approve::{Approve, Needs};
 pub use autonomy::Autonomy;
 pub use budget::{Budget, Resource};
 pub use check::{Check, Expect, JsonExpect, Mode, Probe};
-pub use connection::Auth;
+pub use connection::{Auth, ConnectionSpec};
 pub use escalation::{Escalation, EscalationAction};
 pub use gate::{
     DETECTORS, Gate, GateScript, Guardrail, Lane, Llm, OnFind, Predicate, Provider, Range, Trigger,

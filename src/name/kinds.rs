@@ -93,6 +93,17 @@ name_type!(
     /// The name of an environment variable or of a secret.
     EnvName, is_variable, "^[A-Za-z_][A-Za-z0-9_]*$"
 );
+name_type!(
+    /// The name by which a secret of a connection is spoken of; never its value.
+    RefId, is_reference, "^[a-z0-9][a-z0-9_-]*$"
+);
+
+fn is_reference(text: &str) -> bool {
+    text.starts_with(|c: char| matches!(c, 'a'..='z' | '0'..='9'))
+        && text
+            .chars()
+            .all(|c| matches!(c, 'a'..='z' | '0'..='9' | '_' | '-'))
+}
 
 name_type!(
     /// The name of a skill: lower-case letters and digits of any script, joined by hyphens, at
@@ -136,7 +147,20 @@ fn is_variable(text: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{EnvName, Name, PlanId};
+    use super::{EnvName, Name, PlanId, RefId};
+
+    #[test]
+    fn a_reference_is_a_safe_name_of_a_file() {
+        for text in ["token", "refresh-token", "a_1", "7"] {
+            assert!(RefId::parse(text).is_ok(), "{text}");
+        }
+        let long = "a".repeat(super::MAX_NAME + 1);
+        for text in [
+            "", ".", "..", ".x", "-x", "a/b", "a.ring", "A", "a b", "ü", &long,
+        ] {
+            assert!(RefId::parse(text).is_err(), "{text}");
+        }
+    }
 
     #[test]
     fn only_well_formed_names_are_names() {

@@ -6,6 +6,6 @@ mod kinds;
 mod run;
 mod subject;
 
-pub use kinds::{ArgName, BadName, EnvName, GateId, MAX_NAME, Name, PlanId, SkillName};
+pub use kinds::{ArgName, BadName, EnvName, GateId, MAX_NAME, Name, PlanId, RefId, SkillName};
 pub use run::{AmbiguousRun, RunId};
 pub use subject::{BadSubject, Spot, Subject};

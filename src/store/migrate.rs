@@ -15,6 +15,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("../../migrations/0005_rounds.sql"),
     include_str!("../../migrations/0006_memory.sql"),
     include_str!("../../migrations/0007_goals.sql"),
+    include_str!("../../migrations/0008_connections.sql"),
 ];
 
 /// Marks our databases, in the file's header: "wfst".

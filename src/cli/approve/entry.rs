@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 
 use super::refused::refused;
+use super::skilled::skills_hold;
 use super::{Rules, owner, pins, token_path};
 use crate::approval::{
     Approvers, Bound, Nonce, PlanRef, Policy, Refusal, Scope, Statement, Subject, Token, VERSION,
@@ -67,6 +68,7 @@ pub fn enter(
         params,
         pins: pins(ui, ready, params)?,
     };
+    skills_hold(ui, ready, &start.pins, false)?;
     let demanded = args.require_approval || args.approval.is_some();
     if demanded || rules.approvers.policy == Policy::Reviewed {
         return by_token(ui, &start, &rules, args);

@@ -1,6 +1,7 @@
 use std::path::Path;
 
 use super::refused::refused;
+use super::skilled::skills_hold;
 use super::standing::spawned;
 use super::{Rules, pins, token_path};
 use crate::approval::{Policy, Refusal, Subject, Token, allows, check};
@@ -19,6 +20,8 @@ pub fn go_on(ui: &Ui, reader: &Reader, run: &RunId, ready: &Ready) -> Result<(),
     let Some((at, approved)) = recorded(reader, run)? else {
         return Ok(());
     };
+    let pinned = [&*approved.pins, &*approved.skills].concat();
+    skills_hold(ui, ready, &pinned, true)?;
     let rules = Rules::of(ui, &ready.workspace)?;
     let params = reader.run(run)?.params;
     let told = check_again(ui, reader, (run, ready, &params), (at, &approved, &rules));

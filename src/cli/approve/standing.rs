@@ -6,6 +6,7 @@ use serde_json::json;
 
 use super::entry::{ApprovalArgs, Entered, enter, read, used};
 use super::refused::refused;
+use super::skilled::skills_hold;
 use super::withdrawal::withdrawal;
 use super::{Rules, pins, token_path};
 use crate::approval::{
@@ -40,6 +41,8 @@ pub fn enter_goal(
     if !(reviewed || repairs) {
         return enter(ui, ready, (run, params), &ApprovalArgs::default());
     }
+    let pins = pins(ui, ready, params)?;
+    skills_hold(ui, ready, &pins, false)?;
     let path = token_path(&ready.workspace.root.join(&ready.path));
     let workspace = &ready.workspace;
     let token =
@@ -57,7 +60,7 @@ pub fn enter_goal(
         run,
         params,
         part,
-        pins: pins(ui, ready, params)?,
+        pins,
         initiator: rules.initiator(&signers),
     };
     let used = used(workspace, &token)?;

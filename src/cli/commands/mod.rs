@@ -10,6 +10,7 @@ pub mod backup;
 pub mod cancel;
 pub mod check;
 pub mod completions;
+pub mod connection;
 pub mod daemon;
 pub mod deny;
 pub mod diff;

@@ -107,7 +107,8 @@ pub fn passphrase(
     Ok(given)
 }
 
-fn from_file(ui: &Ui, path: &std::path::Path) -> Result<String, Failure> {
+/// The first line of a file that nobody else can read, or of a descriptor that the caller opened.
+pub fn from_file(ui: &Ui, path: &std::path::Path) -> Result<String, Failure> {
     let path = normal(&ui.env.cwd().join(path));
     let text = if path.starts_with("/dev") || path.starts_with("/proc") {
         // A descriptor that the caller opened.
@@ -122,7 +123,7 @@ fn from_file(ui: &Ui, path: &std::path::Path) -> Result<String, Failure> {
 }
 
 /// Asks on the terminal, which does not show the answer.
-fn asked(ui: &Ui, question: &str) -> Result<String, Failure> {
+pub fn asked(ui: &Ui, question: &str) -> Result<String, Failure> {
     let stdin = std::io::stdin();
     let terminal = |error: rustix::io::Errno| {
         Failure::new(Exit::Usage, format!("the terminal cannot be used: {error}"))

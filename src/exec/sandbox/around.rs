@@ -51,6 +51,25 @@ impl Around {
         })
     }
 
+    /// The sandbox of a program that sees nothing of the workspace, but only these folders, which it
+    /// may write; `at` is an empty one.
+    pub fn apart(
+        &self,
+        at: &Path,
+        folders: Vec<PathBuf>,
+        network: bool,
+        limits: &Limits,
+    ) -> Sandbox {
+        let layer = Layer::Direct {
+            write: Vec::new(),
+            files: folders,
+        };
+        Sandbox {
+            root: at.to_path_buf(),
+            ..self.sandbox(layer, &[], network, limits)
+        }
+    }
+
     fn sandbox(&self, layer: Layer, read: &[String], network: bool, limits: &Limits) -> Sandbox {
         let asked = self.read.iter().chain(read).map(|path| self.meant(path));
         Sandbox {

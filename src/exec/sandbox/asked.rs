@@ -37,7 +37,7 @@ pub enum Layer {
     Direct {
         /// Folders and files, relative to the workspace. A folder that is not there is made.
         write: Vec<String>,
-        /// Files anywhere that may be written, and exist.
+        /// Files and folders anywhere that may be written, and exist.
         files: Vec<PathBuf>,
     },
 }

@@ -10,7 +10,7 @@ use nix::sys::signal::{SigSet, Signal};
 use rustix::process::{DumpableBehavior, Pid, WaitOptions};
 
 use super::outer::{Talk, order};
-use super::words::{Order, Word};
+use super::words::{FEED, Order, Word};
 use super::{Guard, loopback, mounts, rights};
 use crate::exec::process;
 use crate::exec::spawn::{self, Image};
@@ -24,7 +24,11 @@ pub(super) fn run() -> io::Result<()> {
     let order = order()?;
     // The order, and whatever came down from who started wf: a folder among it would lead out.
     let given = spawn::descriptors()?;
-    let input = order.input.as_deref().map(spawn::readable).transpose()?;
+    let input = if order.fed {
+        Some(std::fs::File::open(format!("/proc/self/fd/{FEED}"))?.into())
+    } else {
+        order.input.as_deref().map(spawn::readable).transpose()?
+    };
     let guards = match confine(&order) {
         Ok(guards) => guards,
         Err(why) => return talk.fail(&Word::unable(why)),

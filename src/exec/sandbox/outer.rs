@@ -45,7 +45,12 @@ pub fn stage(args: &[OsString]) -> Option<ExitCode> {
 fn outer() -> io::Result<()> {
     let mut talk = Talk::open()?;
     talk.wait()?;
-    let network = order()?.sandbox.network;
+    let Order { sandbox, fed, .. } = order()?;
+    if fed {
+        // Nobody but who feeds it would end it: it has no keeper.
+        rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL))?;
+    }
+    let network = sandbox.network;
     // Whoever ends a tree asks all of it; the command is to end first.
     let mut held = SigSet::empty();
     for signal in [Signal::SIGTERM, Signal::SIGINT, Signal::SIGHUP] {

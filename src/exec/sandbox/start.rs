@@ -8,7 +8,7 @@ use std::path::Path;
 use rustix::fs::MemfdFlags;
 
 use super::limits::Group;
-use super::words::{ORDER, Order, WORD, Word};
+use super::words::{FEED, ORDER, Order, WORD, Word};
 use super::{Guard, Sandbox};
 use crate::exec::process::Command;
 use crate::exec::spawn::{self, Image, SELF, Started};
@@ -32,9 +32,10 @@ pub(in crate::exec) struct Report {
     pub(in crate::exec) exit: Option<Exit>,
 }
 
-/// Starts a command in a sandbox. `env` is its whole environment.
+/// Starts a command in a sandbox; it reads from the pipe, if there is one. `env` is its whole
+/// environment.
 pub(in crate::exec) fn start(
-    command: &Command,
+    (command, feed): (&Command, Option<&OwnedFd>),
     sandbox: &Sandbox,
     env: Vec<String>,
     mark: &str,
@@ -49,6 +50,7 @@ pub(in crate::exec) fn start(
         cwd: command.cwd.clone(),
         path: command.path().map(str::to_owned),
         input: command.input.clone(),
+        fed: feed.is_some(),
         outside: group.guards().to_vec(),
     };
     let order = written(&order).map_err(unable)?;
@@ -61,7 +63,8 @@ pub(in crate::exec) fn start(
         env: &marked,
         cwd: Path::new("/"),
     };
-    let given = [(end.as_fd(), 0), (order.as_fd(), ORDER)];
+    let mut given = vec![(end.as_fd(), 0), (order.as_fd(), ORDER)];
+    given.extend(feed.map(|feed| (feed.as_fd(), FEED)));
     let started = spawn::spawn(image, &given).map_err(unable)?;
     let ready = group.admit(started.pid).and_then(|()| {
         talk.set_nonblocking(true)?;

@@ -14,6 +14,9 @@ pub const WORD: &str = "__box";
 /// keeper says go and the stages tell [`Word`]s.
 pub(super) const ORDER: i32 = 3;
 
+/// The descriptor of the pipe that the command reads from, if it is fed.
+pub(super) const FEED: i32 = 4;
+
 /// What is to be executed, and how it is confined.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Order {
@@ -27,6 +30,9 @@ pub(super) struct Order {
     /// What it can read from its standard input.
     #[serde(default)]
     pub(super) input: Option<String>,
+    /// Whether it reads from the pipe [`FEED`] in place of that.
+    #[serde(default)]
+    pub(super) fed: bool,
     /// What the keeper enforces from outside.
     pub(super) outside: Vec<Guard>,
 }

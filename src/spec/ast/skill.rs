@@ -209,7 +209,11 @@ fn paths_inside(own: &mut SkillOwn, _: &Fields<'_, '_>, decoder: &mut Decoder<'_
     }
 }
 
-fn gets_what_it_needs(script: &mut SkillScript, _: &Fields<'_, '_>, decoder: &mut Decoder<'_>) {
+fn gets_what_it_needs(
+    script: &mut SkillScript,
+    fields: &Fields<'_, '_>,
+    decoder: &mut Decoder<'_>,
+) {
     sound::some_time(script.timeout.as_ref(), decoder);
     for name in &script.env {
         if name.value.as_str().starts_with("WF_") {
@@ -227,6 +231,15 @@ fn gets_what_it_needs(script: &mut SkillScript, _: &Fields<'_, '_>, decoder: &mu
         {
             let message = format!("the script takes no argument `{}`", name.value);
             decoder.note(Diagnostic::new(Code::UnknownArgument, name.span, message));
+        }
+    }
+    let given = |name: &ArgName| tried.args.iter().any(|(known, _)| known.value == *name);
+    for (name, arg) in script.args.iter() {
+        if arg.is_required() && !given(&name.value) {
+            let name = &name.value;
+            let message = format!("it is tried without `{name}`, which it requires");
+            let mistake = Diagnostic::new(Code::KeyMissing, fields.key("dry_run"), message);
+            decoder.note(mistake.help(format!("write `dry_run: {{args: {{{name}: …}}}}`")));
         }
     }
 }

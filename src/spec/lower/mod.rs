@@ -18,3 +18,4 @@ mod tests;
 pub use gate::lower_gate;
 pub use goal::lower_goal;
 pub use plan::{Defaults, NotLowered, lower};
+pub use skill::dry_run;

@@ -1,5 +1,6 @@
 use crate::expr::Template;
 use crate::model::{Allow, Schema, SkillArg, SkillCall, interpreter};
+use crate::name::SkillName;
 use crate::spec::Loaded;
 use crate::spec::ast::{SkillArgs, SkillScript, SkillUse, Step};
 
@@ -35,6 +36,20 @@ pub(super) fn call(used: &SkillUse, loaded: &Loaded) -> Option<SkillCall> {
         script,
         args,
         words,
+    })
+}
+
+/// A script as it is tried when its skill is installed; `None`: it is not.
+pub fn dry_run(path: &str, script: &SkillScript) -> Option<SkillCall> {
+    let given = SkillArgs::Named(script.dry_run.as_ref()?.args.clone());
+    let head = interpreter(path).iter();
+    Some(SkillCall {
+        skill: SkillName::parse("skill").ok()?,
+        folder: ".".into(),
+        head: head.map(|&word| word.to_owned()).collect(),
+        script: path.to_owned(),
+        args: args(script, Some(&given)),
+        words: Vec::new(),
     })
 }
 

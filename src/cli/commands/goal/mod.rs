@@ -17,4 +17,4 @@ mod who;
 
 pub use args::{GoalArgs, run};
 pub use next::instant;
-use who::who;
+pub use who::who;

@@ -1,0 +1,129 @@
+use anstyle::Style;
+use clap::Args;
+use serde_json::{Value, json};
+
+use super::args::name;
+use crate::cli::connections::{named, rows};
+use crate::cli::{Exit, Failure, Ui};
+use crate::name::PlanId;
+use crate::report::{Align, BAD, BOLD, DIM, GOOD, Table, WARN, moment};
+use crate::store::{ConnectionRow, ConnectionState};
+
+/// List the connections
+#[derive(Args, Debug)]
+pub struct ListArgs {
+    /// Answer in JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// Show what is known of a connection
+#[derive(Args, Debug)]
+pub struct ShowArgs {
+    /// The connection
+    #[arg(value_name = "NAME", value_parser = name)]
+    name: PlanId,
+    /// Answer in JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// Lists connections.
+pub(super) fn list(ui: &Ui, args: &ListArgs) -> Result<Exit, Failure> {
+    let rows = rows(ui)?;
+    if args.json {
+        let all: Vec<Value> = rows.iter().map(json).collect();
+        ui.print(&format!("{}\n", Value::Array(all)))?;
+    } else if rows.is_empty() {
+        ui.note("there are no connections; `wf connection add NAME --skill SKILL` makes one\n");
+    } else {
+        ui.print(&table(&rows))?;
+    }
+    Ok(Exit::Ok)
+}
+
+/// Shows one.
+pub(super) fn show(ui: &Ui, args: &ShowArgs) -> Result<Exit, Failure> {
+    let row = named(ui, &args.name)?;
+    if args.json {
+        ui.print(&format!("{}\n", json(&row)))?;
+        return Ok(Exit::Ok);
+    }
+    let or = |at: Option<crate::time::Moment>, none: &str| at.map_or(none.to_owned(), moment);
+    let mut lines = vec![
+        ("state", row.state.as_str().to_owned()),
+        (
+            "account",
+            row.account.clone().unwrap_or_else(|| "not said".into()),
+        ),
+        ("skill", format!("{} in {}", row.skill, row.folder)),
+        ("digest", row.digest.to_string()),
+        ("by", row.auth.as_str().to_owned()),
+        ("permissions", row.permissions.join(", ")),
+        ("created", moment(row.created)),
+        ("checked", or(row.checked, "never")),
+        ("token until", or(row.token_expires_at, "not said")),
+        ("refresh until", or(row.refresh_expires_at, "not said")),
+        ("refreshed", or(row.last_refresh, "never")),
+        ("used", or(row.last_used, "never")),
+    ];
+    if let Some((kind, message)) = &row.failure {
+        lines.push(("failure", format!("{kind}: {}", message.replace('\n', " "))));
+    }
+    let line = |(what, text): &(&str, String)| format!("  {what:<13}  {text}\n");
+    let lines: String = lines.iter().map(line).collect();
+    ui.print(&format!("{}\n{lines}", row.name))?;
+    Ok(Exit::Ok)
+}
+
+fn table(rows: &[ConnectionRow]) -> String {
+    let columns = [
+        "name",
+        "state",
+        "skill",
+        "account",
+        "permissions",
+        "checked",
+    ];
+    let mut table = Table::new(&columns.map(|name| (name, Align::Left)));
+    for row in rows {
+        let plain = Style::new();
+        let state = match row.state {
+            ConnectionState::Active => GOOD,
+            ConnectionState::Proposed | ConnectionState::Removed => WARN,
+            _ => BAD,
+        };
+        table.row(vec![
+            (row.name.to_string(), BOLD),
+            (row.state.as_str().to_owned(), state),
+            (row.skill.clone(), plain),
+            (
+                row.account.clone().unwrap_or_default().replace('\n', " "),
+                plain,
+            ),
+            (row.permissions.join(", "), plain),
+            (row.checked.map(moment).unwrap_or_default(), DIM),
+        ]);
+    }
+    table.render()
+}
+
+fn json(row: &ConnectionRow) -> Value {
+    json!({
+        "connection": row.name,
+        "state": row.state,
+        "skill": row.skill,
+        "folder": row.folder,
+        "digest": row.digest.to_string(),
+        "auth": row.auth,
+        "account": row.account,
+        "permissions": row.permissions,
+        "created": row.created,
+        "checked": row.checked,
+        "token_expires_at": row.token_expires_at,
+        "refresh_token_expires_at": row.refresh_expires_at,
+        "last_refresh": row.last_refresh,
+        "last_used": row.last_used,
+        "failure": row.failure.as_ref().map(|(kind, message)| json!({"kind": kind, "message": message})),
+    })
+}

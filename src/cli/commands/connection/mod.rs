@@ -1,0 +1,12 @@
+//! `wf connection`: accounts at services that skills look after.
+//!
+//! One file for each of its commands; [`args`] chooses between them.
+
+mod add;
+mod args;
+mod check;
+mod grant;
+mod list;
+mod remove;
+
+pub use args::{ConnectionArgs, run};

@@ -1,0 +1,2 @@
+read -r request
+test -s "$WF_REFS/access" && echo '{"healthy":true}'

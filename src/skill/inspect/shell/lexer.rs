@@ -136,7 +136,6 @@ impl<'a> Reader<'a> {
             match (quote, byte) {
                 (_, b'\\') => drop(bytes.next()),
                 (Some(end), byte) if end == byte => quote = None,
-                (Some(_), _) => {}
                 (None, b'"' | b'\'') => quote = Some(byte),
                 (None, b'(') => open += 1,
                 (None, b')') if open == 2 => return bytes.peek() == Some(&b')'),

@@ -1,7 +1,6 @@
 //! Skills get in whole or not at all, and by the word of others where others must approve.
 
-use crate::support::office::Office;
-use crate::support::{Did, Sandbox};
+use crate::support::{Did, Office, Sandbox};
 
 const SKILL: &str =
     "---\nname: it\ndescription: Does one thing. Use when the thing must be done.\n---\n";
@@ -36,7 +35,7 @@ fn an_install_that_is_killed_leaves_the_old_or_what_no_plan_uses() {
 #[test]
 fn where_others_must_approve_who_installs_does_not_count() {
     let office = Office::new(1, &["ada", "bob"], &["ada", "bob"]);
-    office.sandbox.file("src/SKILL.md", SKILL);
+    office.place.file("src/SKILL.md", SKILL);
     office
         .by("ada", &["skill", "install", "src", "--yes"])
         .exits(0)

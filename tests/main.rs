@@ -46,6 +46,7 @@ mod schedule;
 mod schemas;
 mod secrets;
 mod sim;
+mod skill_lock;
 mod skilled;
 mod skills;
 mod spec;

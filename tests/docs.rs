@@ -15,6 +15,7 @@ mod session;
 use std::collections::BTreeMap;
 
 use wf::config::Config;
+use wf::name::SkillName;
 use wf::source::Source;
 use wf::spec::{self, Memory};
 
@@ -56,6 +57,13 @@ fn plans_in_documents_are_what_they_are_said_to_be() {
             let place = format!("{path}:{}", plan.line);
             let mut files = Memory(files.clone());
             let name = plan.name().unwrap_or("example.md");
+            if let Some(folder) = name.strip_suffix("/SKILL.md") {
+                let skill = folder.rsplit('/').next().unwrap_or(folder);
+                let skill = SkillName::parse(skill).expect("a skill has a name");
+                let (_, found) = spec::read_skill(&Source::new(name, &*plan.text), &skill);
+                assert!(found.is_empty(), "{place}: {found:#?}");
+                continue;
+            }
             files.0.insert(name.into(), plan.text.clone().into_bytes());
             let mut loaded = spec::load(&files, name);
             wf::check::check(&mut loaded);

@@ -45,6 +45,7 @@ mod schedule;
 mod schemas;
 mod secrets;
 mod sim;
+mod skilled;
 mod skills;
 mod spec;
 mod support;

@@ -16,6 +16,7 @@ fn schemas_are_up_to_date_and_are_schemas() {
         ("dag", spec::dag_schema()),
         ("goal", spec::goal_schema()),
         ("gate", spec::gate_schema()),
+        ("skill", spec::skill_schema()),
         (
             "config",
             spec::schema_of::<ConfigFile>("The configuration of a wf workspace", "config"),

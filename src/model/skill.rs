@@ -195,7 +195,7 @@ mod tests {
     }
 
     fn words(schema: Value, value: Value) -> Result<Vec<String>, BadArg> {
-        let template = Template::read("${{ params.it }}").unwrap();
+        let template = Template::read("{{ params.it }}").unwrap();
         let argv = call("a.sh", schema, &template).argv(None, &One(value))?;
         Ok(argv[2..].to_vec())
     }

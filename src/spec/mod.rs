@@ -30,7 +30,7 @@ pub use files::{Disk, Files, MAX_FILE, Memory, Unreadable};
 pub use load::{MAX_FILES, MAX_USES, load, load_with, no_gate};
 pub use loaded::{GATES, Loaded, gate_path};
 pub use lower::{Defaults, NotLowered, lower, lower_gate, lower_goal};
-pub use schema::{dag_schema, gate_schema, goal_schema, plan_schema, schema_of};
+pub use schema::{dag_schema, gate_schema, goal_schema, plan_schema, schema_of, skill_schema};
 pub use skills::{
     LoadedSkill, SKILL_FILE, SKILLS, find as find_skill, own as skill_own, read as read_skill,
 };

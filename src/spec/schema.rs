@@ -2,7 +2,7 @@ use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, SchemaGenerator};
 use serde_json::Value;
 
-use super::ast::{Dag, Gate, Goal, Plan};
+use super::ast::{Dag, Gate, Goal, Plan, SkillOwn};
 
 /// The JSON Schema of a plan's front matter.
 pub fn plan_schema() -> Value {
@@ -27,6 +27,11 @@ pub fn gate_schema() -> Value {
         required.insert(0, "kind".into());
     }
     schema
+}
+
+/// The JSON Schema of what a skill says to wf: the text of `wf` in its `metadata`.
+pub fn skill_schema() -> Value {
+    schema_of::<SkillOwn>("What a skill says to wf", "skill")
 }
 
 /// The JSON Schema (draft 2020-12) of a type, for the file `schemas/NAME.schema.json`.

@@ -152,10 +152,13 @@ fn complete_step<'s>(step: &mut Step, find: &impl Fn(&SkillName) -> Option<&'s L
         .as_ref()
         .map(|script| script.value.as_str());
     let declared = skill.own.script(said).map(|(_, script)| script);
-    if step.allow.is_none() {
-        let most = declared.and_then(|script| script.allow.as_ref());
-        let most = most.map_or_else(Allow::nothing, |allow| allow.moved(at));
-        step.allow = Some(Box::new(most));
+    let most = declared.and_then(|script| script.allow.as_ref());
+    let most = most.map_or_else(Allow::nothing, |allow| allow.moved(at));
+    match step.allow.as_deref_mut() {
+        None => step.allow = Some(Box::new(most)),
+        // Saying nothing of programs asks for no more than the skill does.
+        Some(allow) if allow.exec.is_none() => allow.exec = most.exec,
+        Some(_) => {}
     }
     let Some(script) = declared else { return };
     if let (None, Some(limits)) = (&step.limits, &script.limits) {

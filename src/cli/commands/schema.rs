@@ -27,6 +27,8 @@ pub enum What {
     Goal,
     /// The front matter of a gate
     Gate,
+    /// What a skill says to wf: `wf` in the `metadata` of its SKILL.md
+    Skill,
     /// wf.yaml
     Config,
     /// approvers.yaml
@@ -54,6 +56,7 @@ pub fn text(what: What) -> String {
         What::Dag => spec::dag_schema(),
         What::Goal => spec::goal_schema(),
         What::Gate => spec::gate_schema(),
+        What::Skill => spec::skill_schema(),
         What::Config => {
             spec::schema_of::<ConfigFile>("The configuration of a wf workspace", "config")
         }

@@ -21,6 +21,7 @@ secrets:
   BY_FILE: {from: file, path: keys/secret.txt, mask: false}
   BY_COMMAND: {from: command, run: [pass, show]}
   BY_KEYRING: KEYRING
+skills: [tools]
 policy: {max_parallel: 17, on_failure: cancel, grace: 18s}
 timeout: 19m
 replan:
@@ -180,6 +181,7 @@ steps:
       approvers: [cat, dan, fay]
       timeout: 58m
       escalate_to: [gil]
+  - {id: skilled, skill: {name: tools, script: tool, args: {much: 212}}}
 finally:
   - {id: last, run: last script, env: {K: "{{ secrets.BY_KEYRING }}"}}
 inspect: [{name: looked_at, run: look at all}]
@@ -228,6 +230,7 @@ env: {GOAL_VAR: goal-variable}
 secrets:
   HOOK_KEY: {from: env, name: THE_KEY}
   HOOK_URL: {from: env, name: THE_URL}
+skills: [tools]
 policy: {max_parallel: 86}
 timeout: 87s
 budget: {max_attempts: 88}
@@ -243,6 +246,10 @@ verify: [{name: goal_check, run: look at the goal}]
 /// The plan that it uses.
 pub(in crate::report) const PARTS: &str = "---\nkind: plan\nid: parts\nparams: {what: {type: string}}\n\
     steps:\n  - {id: inner, run: inner script, env: {WHAT: \"{{ params.what }}\"}}\n---\n";
+
+/// A skill of the workspace.
+const TOOLS: &str = "---\nname: tools\ndescription: Tools. Use them for tests.\nmetadata:\n  wf: |\n    \
+    scripts: {scripts/tool.py: {args: {much: {type: integer, minimum: 211}}}}\n---\n";
 
 /// The parts of a plan with these steps.
 pub(in crate::report) fn parts(steps: Vec<Step>) -> Parts {
@@ -269,7 +276,11 @@ pub(in crate::report) fn goal(text: &str) -> (Arc<Plan>, Arc<Goal>) {
 }
 
 fn loaded(text: &str) -> Loaded {
-    let files = [("plan.md", text), ("parts.md", PARTS)];
+    let files = [
+        ("plan.md", text),
+        ("parts.md", PARTS),
+        ("skills/tools/SKILL.md", TOOLS),
+    ];
     let files = files.map(|(path, text)| (path.to_owned(), text.as_bytes().to_vec()));
     let loaded = load(&Memory(files.into()), "plan.md");
     assert_eq!(loaded.diagnostics, []);

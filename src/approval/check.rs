@@ -217,7 +217,7 @@ pub(super) fn same_work(statement: &Statement, subject: &Subject<'_>) -> Result<
 }
 
 /// The parameters are those that were approved: none is missing and none was added.
-fn within(statement: &Statement, params: &Object) -> Result<(), Refusal> {
+pub(super) fn within(statement: &Statement, params: &Object) -> Result<(), Refusal> {
     for (name, value) in params {
         let Some(bound) = statement.params.get(name) else {
             return Err(Refusal::Param(format!("`{name}` was not approved")));

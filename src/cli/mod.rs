@@ -28,6 +28,7 @@ mod outlook;
 mod params;
 mod record;
 mod revision;
+mod skills;
 mod start;
 mod ui;
 mod watch;

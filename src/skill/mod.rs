@@ -5,10 +5,15 @@
 //! reading it has bounds in size, depth and number.
 
 mod bundle;
+pub mod bundled;
+mod declared;
 mod discover;
 pub mod disk;
 mod fences;
+pub mod inspect;
 mod load;
+pub mod lock;
+mod origin;
 mod prompt;
 mod reference;
 mod search;
@@ -25,8 +30,10 @@ mod words;
 mod yaml;
 
 pub use bundle::{Bundle, BundleFile};
+pub use declared::{Declared, DeclaredScript};
 pub use discover::{Discovery, Found, Look, MOST, SHELVES, Shelf, discover, shelves};
 pub use load::{MAX_TEXT, load};
+pub use origin::{BadOrigin, Origin};
 pub use prompt::{Offer, ascii_json, prompt, properties};
 pub use reference::{MAX_COMPATIBILITY, MAX_DESCRIPTION, MAX_NAME, NoText, reference};
 pub use search::{Searched, search};

@@ -3,7 +3,7 @@ use std::io::BufRead as _;
 use crate::cli::{Exit, Failure, Ui};
 
 /// Asks whether that is meant; where nobody can be asked, it must have been said.
-pub(super) fn agreed(ui: &Ui, yes: bool, question: &str) -> Result<(), Failure> {
+pub fn agreed(ui: &Ui, yes: bool, question: &str) -> Result<(), Failure> {
     if asked(ui, yes, question)? {
         Ok(())
     } else {

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 
 use super::refused::refused;
+use super::skilled::skills_hold;
 use super::{Rules, owner, pins, token_path};
 use crate::approval::{
     Approvers, Bound, Nonce, PlanRef, Policy, Refusal, Scope, Statement, Subject, Token, VERSION,
@@ -60,6 +61,7 @@ pub fn enter(
     (run, params): (&RunId, &Object),
     args: &ApprovalArgs,
 ) -> Result<Entered, Failure> {
+    skills_hold(ui, ready)?;
     let mut rules = Rules::of(ui, &ready.workspace)?;
     let start = Start {
         ready,

@@ -10,7 +10,7 @@ const ONCE: &str = "a key of this run alone";
 
 /// The key of who runs a plan, ready to sign. A first one is made where there is none; where
 /// none can be kept, it is for this run alone.
-pub(super) fn signer(
+pub fn signer(
     ui: &Ui,
     rules: &mut Rules,
     (name, secret): (Option<&str>, &PassphraseArgs),

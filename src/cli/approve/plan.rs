@@ -14,6 +14,7 @@ use crate::approval::{Nonce, Refusal, Scope, Statement, Token, VERSION, Verdict}
 use crate::bus::Act;
 use crate::cli::keys::{self, OwnKey, PassphraseArgs};
 use crate::cli::load::{self, Ready};
+use crate::cli::skills::consent::SignArgs;
 use crate::cli::{Exit, Failure, Ui, normal, relative, watch};
 use crate::machine::Pin;
 use crate::time::{Moment, parse_duration};
@@ -55,6 +56,15 @@ impl PlanArgs {
 }
 
 impl PlanArgs {
+    /// The same, where it is a skill that is signed for.
+    pub fn sign(&self) -> SignArgs {
+        SignArgs::of(
+            (self.yes, self.expires),
+            self.key.as_ref(),
+            &self.passphrase,
+        )
+    }
+
     fn executions(&self, ready: &Ready) -> u32 {
         let usual = if ready.goal.is_some() { REPAIRS } else { 1 };
         self.executions.unwrap_or(usual)
@@ -161,7 +171,7 @@ impl Draft {
 }
 
 /// A key that does not count signs nothing: its approval would only be refused.
-fn may_sign(rules: &Rules, key: &OwnKey) -> Result<(), Failure> {
+pub fn may_sign(rules: &Rules, key: &OwnKey) -> Result<(), Failure> {
     let why = match rules.approvers.find(key.public.id()) {
         None => "it is not listed as an approver".to_owned(),
         Some(one) => match one.revoked {

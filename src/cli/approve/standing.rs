@@ -6,6 +6,7 @@ use serde_json::json;
 
 use super::entry::{ApprovalArgs, Entered, enter, read, used};
 use super::refused::refused;
+use super::skilled::skills_hold;
 use super::withdrawal::withdrawal;
 use super::{Rules, pins, token_path};
 use crate::approval::{
@@ -40,6 +41,7 @@ pub fn enter_goal(
     if !(reviewed || repairs) {
         return enter(ui, ready, (run, params), &ApprovalArgs::default());
     }
+    skills_hold(ui, ready)?;
     let path = token_path(&ready.workspace.root.join(&ready.path));
     let workspace = &ready.workspace;
     let token =

@@ -2,6 +2,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
+use super::skill;
 use crate::approval::Verdict;
 use crate::cli::approve::answer;
 use crate::cli::approve::plan::{self, PlanArgs};
@@ -25,7 +26,8 @@ Examples:
   wf approve plan.md --executions 10 --expires 2d
   wf run plan.md --require-approval      runs only what was approved
   wf approve 1a2b                        what run 1a2b asks
-  wf approve 1a2b release_ok             of several questions, that of a step")]
+  wf approve 1a2b release_ok             of several questions, that of a step
+  wf approve skill:tables                a skill that is locked: wf skill approve tables")]
 pub struct ApproveArgs {
     /// The plan's file, or the run by as much of its id as is unique
     #[arg(value_name = "PLAN|RUN")]
@@ -43,6 +45,9 @@ pub struct ApproveArgs {
 /// Approves what is named: a file is a plan, everything else a run.
 pub fn run(ui: &Ui, args: &ApproveArgs) -> Result<Exit, Failure> {
     let (what, step) = (&args.what, args.step.as_deref());
+    if let Some(name) = what.to_str().and_then(|what| what.strip_prefix("skill:")) {
+        return skill::approve(ui, name, &args.plan.sign());
+    }
     if is_file(ui, what) && step.is_none() && args.reason.is_none() {
         return plan::approve(ui, what, &args.plan);
     }

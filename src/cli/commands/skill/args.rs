@@ -1,9 +1,12 @@
 use clap::{Args, Subcommand};
 
-use super::{list, prompt, properties, search, show, validate};
+use super::{
+    approve, install, list, lock, prompt, properties, remove, report, search, show, update,
+    validate,
+};
 use crate::cli::{Exit, Failure, Ui};
 
-/// Look at skills: folders with a SKILL.md
+/// Look at skills, install and approve them: folders with a SKILL.md
 #[derive(Args, Debug)]
 #[command(
     subcommand_required = true,
@@ -23,6 +26,12 @@ enum What {
     Validate(validate::ValidateArgs),
     ReadProperties(properties::PropertiesArgs),
     ToPrompt(prompt::PromptArgs),
+    Install(install::InstallArgs),
+    Update(update::UpdateArgs),
+    Remove(remove::RemoveArgs),
+    Lock(lock::LockArgs),
+    Approve(approve::ApproveArgs),
+    Report(report::ReportArgs),
 }
 
 /// Does what is asked for.
@@ -34,5 +43,11 @@ pub fn run(ui: &Ui, args: &SkillArgs) -> Result<Exit, Failure> {
         What::Validate(args) => validate::run(ui, args),
         What::ReadProperties(args) => properties::run(ui, args),
         What::ToPrompt(args) => prompt::run(ui, args),
+        What::Install(args) => install::run(ui, args),
+        What::Update(args) => update::run(ui, args),
+        What::Remove(args) => remove::run(ui, args),
+        What::Lock(args) => lock::run(ui, args),
+        What::Approve(args) => approve::run(ui, args),
+        What::Report(args) => report::run(ui, args),
     }
 }

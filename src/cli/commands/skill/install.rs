@@ -1,0 +1,63 @@
+use clap::Args;
+
+use crate::cli::skills::consent::SignArgs;
+use crate::cli::skills::fetch::{self, fetch};
+use crate::cli::skills::place::{Way, bring};
+use crate::cli::skills::put::{Hold, SKILLS};
+use crate::cli::skills::study::{own_name, study};
+use crate::cli::skills::{consent, locks};
+use crate::cli::{Exit, Failure, Ui};
+
+/// Look at a skill, try its scripts in a sandbox, and put it into skills/
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Nothing of it is executed before it was inspected, and nothing is written if anything is wrong.
+Its files and who approved them stand in skills.lock, for git. docs/skills.md lists what is refused.
+
+Examples:
+  wf skill install ../skills/tables
+  wf skill install git:https://example.org/skills#v1:tables
+  wf skill install bundled:coding")]
+pub struct InstallArgs {
+    /// A folder, git:URL#REV:FOLDER, or bundled:NAME
+    #[arg(value_name = "SOURCE")]
+    source: String,
+    /// Write one JSON document
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    sign: SignArgs,
+}
+
+/// Installs a skill.
+pub fn run(ui: &Ui, args: &InstallArgs) -> Result<Exit, Failure> {
+    let workspace = ui.workspace();
+    let fetched = fetch(ui, &args.source)?;
+    let name = own_name(&fetched.bundle, &fetched.folder).unwrap_or(fetched.folder);
+    consent::id(&name)?;
+    let hold = Hold::take(&workspace)?;
+    let place = workspace.root.join(SKILLS).join(&name);
+    let is_there = std::fs::symlink_metadata(&place).is_ok();
+    let is_locked = locks::read(&workspace)?.skills.contains_key(&name);
+    // After an install that was interrupted the very same files lie there.
+    let is_same = || fetch::read(&place).is_ok_and(|found| found == fetched.bundle);
+    if is_locked || is_there && !is_same() {
+        let message = format!("there is a skill `{name}` already");
+        let hint = if is_locked {
+            format!("wf skill update {name}, or wf skill remove {name}")
+        } else {
+            format!("lock that one: wf skill lock {name}")
+        };
+        return Err(Failure::new(Exit::Usage, message).hint(hint));
+    }
+    let way = Way {
+        workspace: &workspace,
+        hold: &hold,
+        source: fetched.source,
+        commit: fetched.commit,
+        lies: None,
+        sign: &args.sign,
+        json: args.json,
+    };
+    bring(ui, &study(&name, fetched.bundle), &way)
+}

@@ -1,0 +1,71 @@
+use clap::Args;
+
+use crate::cli::skills::consent::SignArgs;
+use crate::cli::skills::fetch::fetch;
+use crate::cli::skills::locks;
+use crate::cli::skills::place::{Way, bring};
+use crate::cli::skills::put::{Hold, SKILLS};
+use crate::cli::skills::study::study;
+use crate::cli::{Exit, Failure, Ui};
+use crate::skill::lock::changes;
+
+/// Get installed skills anew from where they came from
+#[derive(Args, Debug)]
+pub struct UpdateArgs {
+    /// The skills; all that are locked, if none is named
+    #[arg(value_name = "NAME")]
+    names: Vec<String>,
+    /// Write one JSON document for each
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    sign: SignArgs,
+}
+
+/// Updates skills.
+pub fn run(ui: &Ui, args: &UpdateArgs) -> Result<Exit, Failure> {
+    let workspace = ui.workspace();
+    let hold = Hold::take(&workspace)?;
+    let lock = locks::read(&workspace)?;
+    let names: Vec<String> = match args.names.as_slice() {
+        [] => lock.skills.keys().cloned().collect(),
+        named => named.to_vec(),
+    };
+    for name in names {
+        let locked = lock.skills.get(&name).ok_or_else(|| not_locked(&name))?;
+        if locked.folder != format!("{SKILLS}/{name}")
+            || locked.source == format!("path:{}", locked.folder)
+        {
+            ui.note(&format!(
+                "{name} was locked where it lies: wf skill lock {name}\n"
+            ));
+            continue;
+        }
+        let at_root = locked
+            .source
+            .strip_prefix("path:")
+            .map(|path| workspace.root.join(path).display().to_string());
+        let fetched = fetch(ui, at_root.as_deref().unwrap_or(&locked.source))?;
+        if changes(&locked.files, &fetched.bundle).is_empty() {
+            ui.note(&format!("{name} is what it was\n"));
+            continue;
+        }
+        let way = Way {
+            workspace: &workspace,
+            hold: &hold,
+            source: locked.source.clone(),
+            commit: fetched.commit,
+            lies: None,
+            sign: &args.sign,
+            json: args.json,
+        };
+        bring(ui, &study(&name, fetched.bundle), &way)?;
+    }
+    Ok(Exit::Ok)
+}
+
+/// The failure for a skill that no lock knows.
+pub(super) fn not_locked(name: &str) -> Failure {
+    let message = format!("no skill `{}` is locked", name.escape_debug());
+    Failure::new(Exit::Usage, message).hint("skills.lock lists those that are")
+}

@@ -1,0 +1,153 @@
+use super::consent::{holds, id};
+use super::{fetch, locks};
+use crate::approval::Refusal;
+use crate::cli::approve::Rules;
+use crate::cli::{Exit, Failure, Ui, Workspace};
+use crate::digest::Digest;
+use crate::machine::By;
+use crate::skill::lock::{Change, Lock, Locked, changes};
+
+/// A skill that may be used.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Held {
+    /// Its name.
+    pub name: String,
+    /// Its folder, relative to the workspace.
+    pub folder: String,
+    /// The digest of all its files.
+    pub digest: Digest,
+    /// Whose approvals count.
+    pub by: Vec<By>,
+}
+
+/// Why a skill may not be used.
+pub enum Wrong {
+    /// It is not locked.
+    Unlocked,
+    /// It cannot be read.
+    Unreadable(Failure),
+    /// It is not what was locked.
+    Changed(Vec<Change>),
+    /// What was signed does not hold.
+    Refused(Refusal),
+}
+
+/// Whether all of these skills may be used: each is locked, is what was locked byte for byte, and
+/// the approvals of that hold now. Nothing is begun before. INV-06.
+pub fn hold(ui: &Ui, workspace: &Workspace, names: &[String]) -> Result<Vec<Held>, Failure> {
+    if names.is_empty() {
+        return Ok(Vec::new());
+    }
+    let lock = locks::read(workspace)?;
+    let rules = Rules::of(ui, workspace)?;
+    let each = names.iter().map(|name| {
+        let held = one(ui, workspace, (&rules, &lock), name);
+        held.map_err(|wrong| wrong.failure(name))
+    });
+    each.collect()
+}
+
+/// Whether one skill may be used.
+pub fn one(
+    ui: &Ui,
+    workspace: &Workspace,
+    (rules, lock): (&Rules, &Lock),
+    name: &str,
+) -> Result<Held, Wrong> {
+    id(name).map_err(Wrong::Unreadable)?;
+    let locked = lock.skills.get(name).ok_or(Wrong::Unlocked)?;
+    same(workspace, name, locked)?;
+    let valid = holds(ui, rules, name, locked).map_err(Wrong::Refused)?;
+    Ok(Held {
+        name: name.to_owned(),
+        folder: locked.folder.clone(),
+        digest: locked.digest,
+        by: valid.by,
+    })
+}
+
+/// Whether the files of a skill are those that were locked.
+fn same(workspace: &Workspace, name: &str, locked: &Locked) -> Result<(), Wrong> {
+    let usual = [
+        format!("skills/{name}"),
+        format!(".agents/skills/{name}"),
+        format!(".claude/skills/{name}"),
+    ];
+    if !usual.contains(&locked.folder) {
+        let message = format!(
+            "skills.lock says that `{name}` lies in {}, where no skill lies",
+            locked.folder.escape_debug()
+        );
+        return Err(Wrong::Unreadable(Failure::new(Exit::Approval, message)));
+    }
+    let bundle = fetch::read(&workspace.root.join(&locked.folder)).map_err(|failure| {
+        Wrong::Unreadable(Failure {
+            exit: Exit::Approval,
+            ..failure
+        })
+    })?;
+    let changed = changes(&locked.files, &bundle);
+    if changed.is_empty() && bundle.digest() == locked.digest {
+        Ok(())
+    } else {
+        Err(Wrong::Changed(changed))
+    }
+}
+
+impl Wrong {
+    /// What is wrong, in a few words.
+    pub fn told(&self) -> String {
+        match self {
+            Self::Unlocked => "it is not locked".to_owned(),
+            Self::Unreadable(failure) => failure.message.clone(),
+            Self::Changed(changes) if changes.is_empty() => {
+                "its digest is not that of its files".to_owned()
+            }
+            Self::Changed(changes) => {
+                let told: Vec<String> = changes.iter().take(5).map(ToString::to_string).collect();
+                let more = changes.len().saturating_sub(told.len());
+                let more = if more > 0 {
+                    format!(", and {more} more")
+                } else {
+                    String::new()
+                };
+                format!("{}{more}", told.join(", "))
+            }
+            Self::Refused(refusal) => refusal.to_string(),
+        }
+    }
+
+    /// What to do about it.
+    pub fn remedy(&self, name: &str) -> String {
+        match self {
+            Self::Unlocked => format!("look at it and lock it: wf skill lock {name}"),
+            Self::Unreadable(failure) => failure.hints.first().cloned().unwrap_or_default(),
+            Self::Changed(_) => {
+                format!("take the change back, or look at it and lock it: wf skill lock {name}")
+            }
+            Self::Refused(
+                Refusal::Revoked { .. }
+                | Refusal::Expired(_)
+                | Refusal::Unsigned
+                | Refusal::TooFew { .. }
+                | Refusal::SelfApproval(_)
+                | Refusal::Unlisted(_),
+            ) => {
+                format!("let somebody who may look at it and sign: wf skill approve {name}")
+            }
+            Self::Refused(_) => format!(
+                "somebody changed skills.lock: restore it from git, or look at the skill and lock it anew: wf skill lock {name}"
+            ),
+        }
+    }
+
+    /// The failure that ends a command.
+    pub fn failure(&self, name: &str) -> Failure {
+        let message = format!(
+            "the skill `{}` may not be used: {}",
+            name.escape_debug(),
+            self.told()
+        );
+        Failure::new(Exit::Approval, message).hint(self.remedy(name))
+    }
+}

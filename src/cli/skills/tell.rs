@@ -1,0 +1,183 @@
+//! What is shown of a skill before somebody signs for it, and after.
+
+use std::fmt::Write as _;
+
+use serde_json::{Value, json};
+
+use super::study::Studied;
+use super::trial::Tried;
+use crate::cli::Workspace;
+use crate::cli::approve::changed;
+use crate::cli::revision::past_text;
+use crate::report::consent::visible;
+use crate::report::{BAD, BOLD, DIM, GOOD, WARN, paint, plural};
+use crate::skill::inspect::{Issue, Severity, Told, language};
+use crate::skill::lock::{Change, Locked, changes};
+
+/// What was found in a skill, line by line.
+pub fn findings(studied: &Studied) -> String {
+    let mut text = String::new();
+    for issue in &studied.issues {
+        let told = told(studied, issue);
+        let style = if issue.severity == Severity::Error {
+            BAD
+        } else {
+            WARN
+        };
+        let mark = paint(style, &format!("{}[{}]:", told.severity, told.code));
+        let place = format!("{}:{}:{}", visible(&told.file), told.line, told.column);
+        let _ = writeln!(
+            text,
+            "{mark} {place}: {}\n  {}",
+            visible(&told.message),
+            paint(DIM, &told.help)
+        );
+    }
+    text
+}
+
+fn told(studied: &Studied, issue: &Issue) -> Told {
+    Told::of(issue, studied.bundle.text(&issue.file).unwrap_or_default())
+}
+
+/// What came of trying the scripts, line by line.
+pub fn tried(all: &[Tried]) -> String {
+    let mut text = String::new();
+    for one in all {
+        let style = match one.result {
+            "passed" => GOOD,
+            "failed" => BAD,
+            _ => WARN,
+        };
+        let what = if one.what == "syntax" {
+            "syntax"
+        } else {
+            "dry run"
+        };
+        let why = if one.why.is_empty() {
+            String::new()
+        } else {
+            format!(": {}", visible(&one.why))
+        };
+        let _ = writeln!(
+            text,
+            "{what} of {}: {}{why}",
+            visible(&one.path),
+            paint(style, one.result)
+        );
+    }
+    text
+}
+
+/// A skill in a few lines: what it says it is, what its scripts may do, how many files it has.
+pub fn summary(studied: &Studied) -> String {
+    let mut text = format!("{}\n", paint(BOLD, &format!("the skill {}", studied.name)));
+    if let Some(said) = studied.report.get("description").and_then(Value::as_str) {
+        let _ = writeln!(text, "  {}", visible(said));
+    }
+    let files = &studied.bundle.files;
+    let size: usize = files.values().map(|file| file.bytes.len()).sum();
+    let size = crate::report::size(size as u64);
+    let _ = writeln!(
+        text,
+        "  {}, {size}, {}",
+        plural(files.len(), "file"),
+        studied.bundle.digest()
+    );
+    for (path, script) in &studied.declared.scripts {
+        let net = if script.net {
+            "the network"
+        } else {
+            "no network"
+        };
+        let env: Vec<&str> = script.env.iter().map(String::as_str).collect();
+        let env = if env.is_empty() {
+            String::new()
+        } else {
+            format!(", reads {}", env.join(" "))
+        };
+        let _ = writeln!(text, "  {}: {net}{env}", visible(path));
+    }
+    text
+}
+
+/// SKILL.md and every script, in full; other files by size.
+pub fn whole(studied: &Studied) -> String {
+    let mut text = String::new();
+    for (path, file) in &studied.bundle.files {
+        let mark = if file.is_executable {
+            " (can be executed)"
+        } else {
+            ""
+        };
+        let _ = writeln!(text, "\n{}{mark}", paint(BOLD, &visible(path)));
+        let is_read =
+            path == "SKILL.md" || file.is_executable || language(path, &file.bytes).is_some();
+        match studied.bundle.text(path).filter(|_| is_read) {
+            Some(content) => {
+                for line in content.lines() {
+                    let _ = writeln!(text, "  {}", visible(line));
+                }
+            }
+            None => {
+                let size = crate::report::size(file.bytes.len() as u64);
+                let _ = writeln!(text, "  {size}, {}", crate::digest::Digest::of(&file.bytes));
+            }
+        }
+    }
+    text
+}
+
+/// What is different from what was locked before.
+pub fn differences(workspace: &Workspace, before: &Locked, studied: &Studied) -> String {
+    let all = changes(&before.files, &studied.bundle);
+    if all.is_empty() {
+        return String::new();
+    }
+    let mut text = format!("\n{}\n", paint(BOLD, "since it was locked before"));
+    for change in &all {
+        let _ = writeln!(text, "  {}", visible(&change.to_string()));
+        text.push_str(&lines(workspace, before, studied, change));
+    }
+    text
+}
+
+fn lines(workspace: &Workspace, before: &Locked, studied: &Studied, change: &Change) -> String {
+    let path = format!("{}/{}", before.folder, change.path);
+    let known = before.files.get(&change.path);
+    let old = known.and_then(|file| past_text(&workspace.root, &path, file.digest));
+    match (old, studied.bundle.text(&change.path)) {
+        (Some(old), Some(new)) if old != new => changed(&old, new),
+        _ => String::new(),
+    }
+}
+
+/// One document of what was done with a skill.
+pub fn document(
+    studied: &Studied,
+    locked: Option<&Locked>,
+    all: &[Tried],
+    approvals: &Approvals,
+) -> Value {
+    json!({
+        "skill": studied.name,
+        "installed": locked.is_some(),
+        "folder": locked.map(|locked| locked.folder.clone()),
+        "source": locked.map(|locked| locked.source.clone()),
+        "commit": locked.and_then(|locked| locked.commit.clone()),
+        "digest": studied.bundle.digest().to_string(),
+        "report": studied.report,
+        "tried": all,
+        "approved": approvals.holds,
+        "missing": approvals.why,
+    })
+}
+
+/// Whether the approvals of a skill hold, and what is missing if not.
+#[derive(Default)]
+pub struct Approvals {
+    /// Whether they do.
+    pub holds: bool,
+    /// What is missing.
+    pub why: Option<String>,
+}

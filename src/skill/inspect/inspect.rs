@@ -1,0 +1,240 @@
+use std::collections::BTreeSet;
+
+use super::python::Dialect;
+use super::rules::{Given, Look, assigned, other, python, shell};
+use super::{Detect, Issue, Rule, Severity, front, paths, texts};
+use crate::skill::{Bundle, Declared, Skill};
+
+/// The largest script that is looked at, in bytes.
+const LARGEST: usize = 1 << 20;
+
+/// What is inspected.
+#[derive(Clone, Copy)]
+pub struct Case<'a> {
+    /// The files.
+    pub bundle: &'a Bundle,
+    /// What `SKILL.md` says; `None`: it could not be loaded, which is said elsewhere.
+    pub skill: Option<&'a Skill>,
+    /// What the skill declares of its scripts.
+    pub declared: &'a Declared,
+    /// Finds credentials, characters that nobody sees and prompt injection in a text.
+    pub detect: Detect<'a>,
+}
+
+/// In what a script is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Language {
+    /// A shell script: `sh`, or `bash` and its like.
+    Shell {
+        /// Whether it needs more than `sh`.
+        is_bash: bool,
+    },
+    /// Python.
+    Python,
+    /// JavaScript or TypeScript.
+    Script,
+    /// Perl, Ruby and others that these rules hardly know.
+    Other,
+}
+
+/// In what a file is written, if it is a script: by its ending, else by its first line.
+pub fn language(path: &str, bytes: &[u8]) -> Option<Language> {
+    let name = path.rsplit('/').next().unwrap_or_default();
+    let ending = name.rsplit_once('.').map_or("", |(_, ending)| ending);
+    match ending.to_ascii_lowercase().as_str() {
+        "sh" => return Some(Language::Shell { is_bash: false }),
+        "bash" | "zsh" | "ksh" => return Some(Language::Shell { is_bash: true }),
+        "py" | "pyw" => return Some(Language::Python),
+        "js" | "mjs" | "cjs" | "ts" | "mts" | "jsx" | "tsx" => return Some(Language::Script),
+        "pl" | "pm" | "rb" | "php" | "lua" => return Some(Language::Other),
+        _ => {}
+    }
+    let line = bytes
+        .strip_prefix(b"#!")?
+        .split(|byte| *byte == b'\n')
+        .next()?;
+    let line = String::from_utf8_lossy(line);
+    let words = line
+        .split_whitespace()
+        .map(|word| word.rsplit('/').next().unwrap_or_default());
+    let mut words = words.filter(|word| *word != "env" && !word.starts_with('-'));
+    let program = words.next().unwrap_or_default();
+    Some(match program {
+        "sh" | "dash" | "ash" => Language::Shell { is_bash: false },
+        "bash" | "zsh" | "ksh" => Language::Shell { is_bash: true },
+        "node" | "deno" | "bun" => Language::Script,
+        _ if program.starts_with("python") => Language::Python,
+        _ => Language::Other,
+    })
+}
+
+/// Everything that is wrong with a skill, by file and place. Takes time in the size of its files.
+pub fn inspect(case: &Case<'_>) -> Vec<Issue> {
+    let mut issues = Vec::new();
+    if let Some(skill) = case.skill {
+        issues.extend(front::front(skill));
+        issues.extend(paths::paths(case.bundle, skill));
+        issues.extend(body(case.bundle, skill));
+    }
+    for path in case.declared.scripts.keys() {
+        if !case.bundle.files.contains_key(path) {
+            let why = format!("`metadata.wf` declares {path}, and there is no such file");
+            issues.push(Issue::new(Rule::ScriptMissing, "SKILL.md", 0, why));
+        }
+    }
+    let set = set_anywhere(case.bundle);
+    for (path, file) in &case.bundle.files {
+        issues.extend(texts::texts(case.detect, path, &file.bytes));
+        let declared = case.declared.scripts.get(path);
+        issues.extend(match language(path, &file.bytes) {
+            Some(language) => script(
+                (path, &file.bytes),
+                language,
+                &given(case.declared, path),
+                &set,
+            ),
+            None => unread(path, file.is_executable || declared.is_some(), &file.bytes),
+        });
+    }
+    issues.sort();
+    issues.dedup();
+    issues
+}
+
+/// What a file may use: what is declared of it; a file that is none of the scripts is part of
+/// any of them.
+fn given(declared: &Declared, path: &str) -> Given {
+    match declared.scripts.get(path) {
+        Some(own) => Given {
+            env: own.env.clone(),
+            net: own.net,
+        },
+        None => Given {
+            env: declared
+                .scripts
+                .values()
+                .flat_map(|one| one.env.iter().cloned())
+                .collect(),
+            net: declared.scripts.values().any(|one| one.net),
+        },
+    }
+}
+
+/// The variables that any shell script of the skill sets: those that load another have them, too.
+fn set_anywhere(bundle: &Bundle) -> BTreeSet<String> {
+    let scripts = bundle.files.iter().filter(|(path, file)| {
+        let is_shell = matches!(language(path, &file.bytes), Some(Language::Shell { .. }));
+        is_shell && file.bytes.len() <= LARGEST
+    });
+    let texts = scripts.filter_map(|(_, file)| std::str::from_utf8(&file.bytes).ok());
+    texts.flat_map(assigned).collect()
+}
+
+fn script(
+    (path, bytes): (&str, &[u8]),
+    language: Language,
+    given: &Given,
+    set: &BTreeSet<String>,
+) -> Vec<Issue> {
+    let Ok(text) = std::str::from_utf8(bytes) else {
+        return vec![Issue::new(
+            Rule::NotText,
+            path,
+            0,
+            "it is a script and not UTF-8",
+        )];
+    };
+    if text.len() > LARGEST {
+        let why = "it is a script larger than 1 MiB, which is too large to be checked";
+        return vec![Issue::new(Rule::TooNested, path, 0, why)];
+    }
+    let mut look = Look::new(path, given);
+    match language {
+        Language::Shell { .. } => {
+            let loads = text.lines().any(|line| {
+                let line = line.trim_start();
+                line.starts_with(". ") || line.starts_with("source ")
+            });
+            let none = BTreeSet::new();
+            shell(&mut look, (text, 0), if loads { set } else { &none });
+        }
+        Language::Python => python(&mut look, (text, 0)),
+        Language::Script => other(&mut look, text, Dialect::Script),
+        Language::Other => {
+            other(&mut look, text, Dialect::Other);
+            let why = "these rules hardly know its language";
+            look.issues.push(Issue::new(Rule::Unread, path, 0, why));
+        }
+    }
+    look.issues
+}
+
+/// What is executed and is no script.
+fn unread(path: &str, is_executed: bool, bytes: &[u8]) -> Vec<Issue> {
+    let mut issues = Vec::new();
+    let binary: [&[u8]; 4] = [b"\x7fELF", b"MZ", b"\xcf\xfa\xed\xfe", b"\xca\xfe\xba\xbe"];
+    if binary.iter().any(|begin| bytes.starts_with(begin)) {
+        issues.push(Issue::new(
+            Rule::Unread,
+            path,
+            0,
+            "it is a program in binary form",
+        ));
+    } else if is_executed {
+        let why = "it can be executed, and says not in which language it is written";
+        issues.push(Issue::new(Rule::Unread, path, 0, why));
+    }
+    if bytes.len() > LARGEST {
+        issues.push(Issue::new(Rule::Large, path, 0, "it is larger than 1 MiB"));
+    }
+    issues
+}
+
+/// The commands that the body shows in fenced blocks: who follows it executes them, in a sandbox
+/// of their own, so that they are only told.
+fn body(bundle: &Bundle, skill: &Skill) -> Vec<Issue> {
+    let text = bundle.text("SKILL.md").unwrap_or_default();
+    let given = Given {
+        net: true,
+        ..Given::default()
+    };
+    let mut look = Look::new("SKILL.md", &given);
+    let mut open: Option<(usize, bool)> = None;
+    let mut at = skill.body.range().start;
+    for line in text.get(at..).unwrap_or_default().split_inclusive('\n') {
+        let word = line.trim();
+        if let Some(kind) = word.strip_prefix("```") {
+            open = match open {
+                None => Some((
+                    at + line.len(),
+                    matches!(kind.trim(), "sh" | "bash" | "shell" | "console" | "zsh"),
+                )),
+                Some((from, is_shell)) => {
+                    if is_shell {
+                        let block = text.get(from..at).unwrap_or_default();
+                        shell(&mut look, (block, from), &BTreeSet::new());
+                    }
+                    None
+                }
+            };
+        }
+        at += line.len();
+    }
+    let told = |rule: Rule| {
+        !matches!(
+            rule,
+            Rule::EnvUndeclared
+                | Rule::NetDeclared
+                | Rule::NetUndeclared
+                | Rule::PackageInstall
+                | Rule::ArgumentRun
+        )
+    };
+    let issues = look.issues.into_iter().filter(|issue| told(issue.rule));
+    issues
+        .map(|issue| Issue {
+            severity: Severity::Warning,
+            ..issue
+        })
+        .collect()
+}

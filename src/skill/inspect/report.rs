@@ -1,0 +1,53 @@
+use serde_json::{Value, json};
+
+use super::{Case, Issue, Told};
+use crate::digest::Digest;
+
+/// The version of the rules and of the form of a report. It grows whenever the same bytes could
+/// get another report.
+pub const REPORT_VERSION: u32 = 1;
+
+/// The install report of a skill: what it is, what its scripts may do, what was found. The same
+/// bytes make the same report, whoever makes it, wherever.
+pub fn report(name: &str, case: &Case<'_>, issues: &[Issue]) -> Value {
+    let files = case.bundle.files.iter().map(|(path, file)| {
+        json!({
+            "path": path,
+            "bytes": file.bytes.len(),
+            "sha256": Digest::of(&file.bytes).to_string(),
+            "executable": file.is_executable,
+        })
+    });
+    let scripts = case.declared.scripts.iter().map(|(path, script)| {
+        json!({
+            "path": path,
+            "env": script.env,
+            "net": script.net,
+            "dry_run": script.dry_run,
+        })
+    });
+    let told = issues.iter().map(|issue| {
+        let text = case.bundle.text(&issue.file).unwrap_or_default();
+        json!(Told::of(issue, text))
+    });
+    json!({
+        "version": REPORT_VERSION,
+        "skill": name,
+        "description": case.skill.map(|skill| skill.description.clone()),
+        "bundle": case.bundle.digest().to_string(),
+        "files": files.collect::<Vec<_>>(),
+        "scripts": scripts.collect::<Vec<_>>(),
+        "findings": told.collect::<Vec<_>>(),
+    })
+}
+
+/// A report as it is digested and shown: JSON with two spaces, and a line end.
+pub fn report_text(report: &Value) -> String {
+    let text = serde_json::to_string_pretty(report).unwrap_or_default();
+    text + "\n"
+}
+
+/// The digest of a report, which is signed with the skill.
+pub fn report_digest(report: &Value) -> Digest {
+    Digest::of(report_text(report).as_bytes())
+}

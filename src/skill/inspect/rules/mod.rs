@@ -1,0 +1,19 @@
+//! What scripts must not do, rule by rule. Each looks at commands or calls, and none executes
+//! anything.
+
+mod code;
+mod danger;
+mod env;
+mod look;
+mod network;
+mod other;
+mod places;
+mod program;
+mod python;
+mod run;
+mod shell;
+
+pub(super) use look::{Given, Look};
+pub(super) use other::other;
+pub(super) use python::python;
+pub(super) use shell::{assigned, shell};

@@ -1,0 +1,171 @@
+use super::program::Program;
+
+/// Programs that do nothing without the network.
+const PROGRAMS: [&str; 33] = [
+    "curl",
+    "wget",
+    "nc",
+    "ncat",
+    "netcat",
+    "socat",
+    "ssh",
+    "scp",
+    "sftp",
+    "ftp",
+    "telnet",
+    "dig",
+    "nslookup",
+    "host",
+    "ping",
+    "traceroute",
+    "aria2c",
+    "http",
+    "https",
+    "xh",
+    "gh",
+    "glab",
+    "aws",
+    "gcloud",
+    "az",
+    "kubectl",
+    "wscat",
+    "rclone",
+    "s3cmd",
+    "mail",
+    "sendmail",
+    "lynx",
+    "w3m",
+];
+
+/// Words of programs that reach the network with them.
+const VERBS: &[(&str, &[&str])] = &[
+    (
+        "git",
+        &["clone", "fetch", "pull", "push", "ls-remote", "submodule"],
+    ),
+    ("docker", &["pull", "push", "login"]),
+    ("podman", &["pull", "push", "login"]),
+    ("npm", &["publish", "view", "login"]),
+    ("cargo", &["publish", "fetch", "search"]),
+    ("go", &["mod"]),
+    ("openssl", &["s_client", "s_server"]),
+];
+
+/// Modules of Python that reach the network.
+pub(super) const PYTHON: [&str; 31] = [
+    "requests",
+    "httpx",
+    "urllib.request",
+    "urllib3",
+    "http.client",
+    "http.server",
+    "aiohttp",
+    "socket",
+    "socketserver",
+    "ftplib",
+    "smtplib",
+    "imaplib",
+    "poplib",
+    "telnetlib",
+    "nntplib",
+    "xmlrpc",
+    "paramiko",
+    "websocket",
+    "websockets",
+    "boto3",
+    "botocore",
+    "grpc",
+    "pycurl",
+    "twisted",
+    "tornado",
+    "openai",
+    "anthropic",
+    "slack_sdk",
+    "googleapiclient",
+    "huggingface_hub",
+    "asyncssh",
+];
+
+/// Modules of other languages that reach the network, as they are loaded.
+pub(super) const OTHER: [&str; 30] = [
+    "http",
+    "https",
+    "http2",
+    "net",
+    "dgram",
+    "tls",
+    "node:http",
+    "node:https",
+    "node:http2",
+    "node:net",
+    "node:dgram",
+    "node:tls",
+    "axios",
+    "node-fetch",
+    "got",
+    "undici",
+    "ws",
+    "superagent",
+    "net/http",
+    "open-uri",
+    "socket",
+    "httparty",
+    "faraday",
+    "LWP::UserAgent",
+    "LWP::Simple",
+    "HTTP::Tiny",
+    "IO::Socket",
+    "IO::Socket::INET",
+    "IO::Socket::SSL",
+    "Net::FTP",
+];
+
+/// What of a command reaches the network, if anything.
+pub(super) fn reaches(program: &Program<'_>) -> Option<String> {
+    if PROGRAMS.contains(&program.name) {
+        let is_local = matches!(
+            program.name,
+            "gh" | "aws" | "kubectl" | "curl" | "wget" | "ssh" | "az" | "gcloud" | "http" | "https"
+        ) && program.args.len() == 1
+            && program.has(&["--version", "--help", "-V", "-h"]);
+        return (!is_local).then(|| program.name.to_owned());
+    }
+    if program.name == "rsync" {
+        let is_far = program.args.iter().any(|arg| arg.text.contains(':'));
+        return is_far.then(|| "rsync".to_owned());
+    }
+    let (_, verbs) = VERBS.iter().find(|(name, _)| *name == program.name)?;
+    let words = program.args.iter().map(|arg| arg.text.as_str());
+    let verb = words.take(4).find(|word| verbs.contains(word))?;
+    Some(format!("{} {verb}", program.name))
+}
+
+/// Whether it fetches something.
+pub(super) fn fetches(program: &Program<'_>) -> bool {
+    matches!(
+        program.name,
+        "curl"
+            | "wget"
+            | "aria2c"
+            | "http"
+            | "https"
+            | "xh"
+            | "nc"
+            | "ncat"
+            | "netcat"
+            | "socat"
+            | "lynx"
+            | "w3m"
+            | "ftp"
+            | "ssh"
+    )
+}
+
+/// The module that reaches the network, of one that is imported.
+pub(super) fn module(imported: &str) -> Option<&'static str> {
+    PYTHON.into_iter().find(|module| {
+        imported
+            .strip_prefix(module)
+            .is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+    })
+}

@@ -1,0 +1,116 @@
+use crate::skill::inspect::shell::{Command, UNKNOWN, Word};
+
+/// Programs that execute the program that follows.
+const BEFORE: [&str; 21] = [
+    "sudo", "doas", "env", "command", "exec", "builtin", "nohup", "nice", "ionice", "setsid",
+    "stdbuf", "time", "timeout", "xargs", "parallel", "busybox", "watch", "chroot", "unshare",
+    "flock", "strace",
+];
+
+/// Shells.
+pub(super) const SHELLS: [&str; 7] = ["sh", "bash", "dash", "zsh", "ksh", "ash", "fish"];
+
+/// A program that a command executes, and what it is given.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Program<'a> {
+    /// Its name, without the folder.
+    pub(super) name: &'a str,
+    /// Where.
+    pub(super) at: usize,
+    /// Its arguments.
+    pub(super) args: &'a [Word],
+}
+
+impl<'a> Program<'a> {
+    /// Whether an argument is one of these words.
+    pub(super) fn has(&self, words: &[&str]) -> bool {
+        self.args
+            .iter()
+            .any(|arg| words.contains(&arg.text.as_str()))
+    }
+
+    /// The first argument that is no option.
+    pub(super) fn verb(&self) -> &'a str {
+        let verb = self.args.iter().find(|arg| !arg.text.starts_with('-'));
+        verb.map_or("", |verb| verb.text.as_str())
+    }
+
+    /// Whether a short option is among those given: `k` in `-fsSLk`.
+    pub(super) fn short(&self, option: char) -> bool {
+        self.args.iter().any(|arg| {
+            let letters = arg.text.strip_prefix('-');
+            letters.is_some_and(|all| !all.starts_with('-') && all.contains(option))
+        })
+    }
+
+    /// The word after an option that executes a text: `-c`, `-ec`, `-lc`.
+    pub(super) fn code(&self, option: char) -> Option<&'a Word> {
+        let at = self.args.iter().position(|arg| {
+            let letters = arg.text.strip_prefix('-');
+            letters
+                .is_some_and(|all| !all.starts_with('-') && all.len() <= 5 && all.ends_with(option))
+        })?;
+        self.args.get(at + 1)
+    }
+
+    /// Whether it is a shell.
+    pub(super) fn is_shell(&self) -> bool {
+        SHELLS.contains(&self.name)
+    }
+
+    /// Whether it executes other languages.
+    pub(super) fn is_interpreter(&self) -> bool {
+        self.is_python()
+            || matches!(
+                self.name,
+                "perl" | "ruby" | "node" | "php" | "deno" | "bun" | "lua"
+            )
+    }
+
+    /// Whether it is Python.
+    pub(super) fn is_python(&self) -> bool {
+        let rest = self.name.strip_prefix("python");
+        rest.is_some_and(|rest| {
+            rest.bytes()
+                .all(|byte| byte.is_ascii_digit() || byte == b'.')
+        })
+    }
+}
+
+/// The programs that a command executes: those before others, and those that these execute.
+pub(super) fn programs(command: &Command) -> Vec<Program<'_>> {
+    let mut found = Vec::new();
+    let mut at = 0;
+    while let Some(program) = program(&command.words, at) {
+        found.push(program);
+        if BEFORE.contains(&program.name) {
+            let skips = |word: &&Word| {
+                let text = &word.text;
+                text.starts_with(['-', '{'])
+                    || text.contains('=')
+                    || text.starts_with(|c: char| c.is_ascii_digit())
+            };
+            at += 1 + program.args.iter().take_while(skips).count();
+        } else if program.name == "find" {
+            let is_exec =
+                |word: &Word| matches!(word.text.as_str(), "-exec" | "-execdir" | "-ok" | "-okdir");
+            match program.args.iter().position(is_exec) {
+                Some(exec) => at += exec + 2,
+                None => break,
+            }
+        } else {
+            break;
+        }
+    }
+    found
+}
+
+fn program(words: &[Word], at: usize) -> Option<Program<'_>> {
+    let word = words.get(at)?;
+    let name = word.text.rsplit('/').next().unwrap_or_default();
+    (!name.is_empty() && !name.contains(UNKNOWN)).then(|| Program {
+        name,
+        at: word.at,
+        args: words.get(at + 1..).unwrap_or_default(),
+    })
+}

@@ -3,6 +3,7 @@
 mod approval;
 mod goal;
 mod healed;
+mod skilled;
 
 use std::path::Path;
 
@@ -119,9 +120,9 @@ const EXAMPLES: &[Example] = &[
 ];
 
 /// Examples that are more than one run, each with tests of its own.
-const STORIES: &[&str] = &["approval", "goals"];
+const STORIES: &[&str] = &["approval", "goals", "skills"];
 
-/// A copy of the workspace with its examples.
+/// A copy of the workspace with its examples and its skills.
 pub fn workshop() -> Sandbox {
     let sandbox = Sandbox::new();
     sandbox.file(
@@ -129,6 +130,7 @@ pub fn workshop() -> Sandbox {
         std::fs::read("wf.yaml").expect("there is a configuration"),
     );
     copy(Path::new("examples"), &sandbox);
+    copy(Path::new("skills"), &sandbox);
     sandbox
 }
 

@@ -45,6 +45,7 @@ mod rounds;
 mod schedule;
 mod schemas;
 mod secrets;
+mod shipped;
 mod sim;
 mod skill_lock;
 mod skilled;

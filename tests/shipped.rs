@@ -82,7 +82,7 @@ fn each_declares_its_scripts_and_nothing_that_is_not_there() {
             let code = std::fs::read_to_string(&place).unwrap();
             for (arg, declared) in script.args.iter() {
                 let own = arg.value.as_str();
-                let flag = if place.ends_with(".sh") {
+                let flag = if std::path::Path::new(&place).extension() == Some("sh".as_ref()) {
                     format!("--{own}")
                 } else {
                     own.replace('-', "_")

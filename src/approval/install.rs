@@ -204,8 +204,10 @@ mod tests {
 
     #[test]
     fn a_skill_approval_starts_no_plan() {
-        let mut deed = crate::approval::fixture::Deed::default();
-        deed.plan = PlanId::parse("it").unwrap();
+        let deed = crate::approval::fixture::Deed {
+            plan: PlanId::parse("it").unwrap(),
+            ..Default::default()
+        };
         let token = signed(1, |said| said.expires = NOW.after(Duration::from_hours(48)));
         let told = crate::approval::verify(&token, &deed.subject(), &approvers(), 0);
         assert!(matches!(told, Err(Refusal::OtherScope { .. })), "{told:?}");

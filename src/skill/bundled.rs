@@ -5,11 +5,7 @@ use super::{Bundle, BundleFile};
 /// A file of a skill that comes with wf: its path, its bytes, whether it can be executed.
 type File = (&'static str, &'static [u8], bool);
 
-/// One file, or one that can be executed (`x`), of the folder of a skill.
-#[expect(
-    unused_macros,
-    reason = "used by each skill that is added to the table"
-)]
+/// One file of the folder of a skill. None of them is executed by itself.
 macro_rules! file {
     ($skill:literal, $path:literal) => {
         (
@@ -18,17 +14,54 @@ macro_rules! file {
             false,
         )
     };
-    ($skill:literal, $path:literal, x) => {
-        (
-            $path,
-            include_bytes!(concat!("../../skills/", $skill, "/", $path)) as &[u8],
-            true,
-        )
-    };
 }
 
 /// The skills: a name and its files.
-const SKILLS: &[(&str, &[File])] = &[];
+const SKILLS: &[(&str, &[File])] = &[
+    (
+        "coding",
+        &[
+            file!("coding", "SKILL.md"),
+            file!("coding", "assets/sample.diff"),
+            file!("coding", "assets/sample.txt"),
+            file!("coding", "references/workflow.md"),
+            file!("coding", "scripts/apply_patch.sh"),
+            file!("coding", "scripts/run_tests.sh"),
+            file!("coding", "scripts/summarize_diff.py"),
+        ],
+    ),
+    (
+        "plan-writer",
+        &[
+            file!("plan-writer", "SKILL.md"),
+            file!("plan-writer", "references/checks.md"),
+            file!("plan-writer", "references/expressions.md"),
+            file!("plan-writer", "references/goals.md"),
+            file!("plan-writer", "references/steps.md"),
+            file!("plan-writer", "scripts/check_plan.sh"),
+            file!("plan-writer", "scripts/new_plan.py"),
+        ],
+    ),
+    (
+        "retrospective",
+        &[
+            file!("retrospective", "SKILL.md"),
+            file!("retrospective", "references/evidence.md"),
+            file!("retrospective", "scripts/apply.py"),
+            file!("retrospective", "scripts/gather.py"),
+            file!("retrospective", "scripts/propose.py"),
+        ],
+    ),
+    (
+        "skill-maker",
+        &[
+            file!("skill-maker", "SKILL.md"),
+            file!("skill-maker", "references/authoring.md"),
+            file!("skill-maker", "scripts/check.sh"),
+            file!("skill-maker", "scripts/make.py"),
+        ],
+    ),
+];
 
 /// The names of the skills that come with wf.
 pub fn names() -> Vec<&'static str> {
@@ -48,4 +81,32 @@ pub fn bundled(name: &str) -> Option<Bundle> {
     Some(Bundle {
         files: files.collect(),
     })
+}
+
+/// Whether these are the files of the skill of this name that comes with wf, byte for byte.
+pub fn is_bundled(name: &str, bundle: &Bundle) -> bool {
+    bundled(name).is_some_and(|own| own == *bundle)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{bundled, is_bundled, names};
+    use crate::skill::disk;
+
+    #[test]
+    fn what_comes_with_wf_is_what_lies_in_its_source() {
+        let folders = std::fs::read_dir("skills").unwrap();
+        let name = |folder: std::fs::DirEntry| folder.file_name().into_string().unwrap();
+        let mut folders: Vec<String> = folders.map(|folder| name(folder.unwrap())).collect();
+        folders.retain(|name| !name.starts_with('.'));
+        folders.sort();
+        assert_eq!(names(), folders);
+        for name in folders {
+            let on_disk = disk::read(&std::path::Path::new("skills").join(&name)).unwrap();
+            assert!(is_bundled(&name, &on_disk), "{name}");
+            let mut other = bundled(&name).unwrap();
+            other.files.values_mut().next().unwrap().bytes.push(b'x');
+            assert!(!is_bundled(&name, &other));
+        }
+    }
 }

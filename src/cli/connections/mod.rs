@@ -12,7 +12,6 @@ mod declared;
 mod desk;
 mod goal;
 pub mod health;
-mod hold;
 mod ledger;
 mod person;
 mod setup;

@@ -1,13 +1,15 @@
 use std::collections::BTreeMap;
 
 use super::consent::{holds, id};
+use super::put::SKILLS;
 use super::{fetch, locks};
-use crate::approval::Refusal;
+use crate::approval::{Policy, Refusal};
 use crate::cli::approve::Rules;
 use crate::cli::{Exit, Failure, Ui, Workspace};
 use crate::digest::Digest;
 use crate::machine::By;
-use crate::skill::lock::{Change, Lock, Locked, LockedFile, changes};
+use crate::skill::lock::{Change, Lock, Locked, LockedFile, changes, locked_files};
+use crate::skill::{Bundle, bundled, disk};
 
 /// A skill that may be used.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -20,7 +22,7 @@ pub struct Held {
     pub digest: Digest,
     /// Its files by path, relative to the folder.
     pub files: BTreeMap<String, LockedFile>,
-    /// Whose approvals count.
+    /// Whose approvals count; nobody's if it comes with this wf.
     pub by: Vec<By>,
 }
 
@@ -59,7 +61,9 @@ pub fn one(
     name: &str,
 ) -> Result<Held, Wrong> {
     id(name).map_err(Wrong::Unreadable)?;
-    let locked = lock.skills.get(name).ok_or(Wrong::Unlocked)?;
+    let Some(locked) = lock.skills.get(name) else {
+        return shipped(workspace, rules, name);
+    };
     same(workspace, name, locked)?;
     let valid = holds(ui, rules, name, locked).map_err(Wrong::Refused)?;
     Ok(Held {
@@ -69,6 +73,24 @@ pub fn one(
         files: locked.files.clone(),
         by: valid.by,
     })
+}
+
+/// A skill that comes with this wf needs no lock where people sign for what they run themselves:
+/// who runs wf has it already.
+fn shipped(workspace: &Workspace, rules: &Rules, name: &str) -> Result<Held, Wrong> {
+    let folder = format!("{SKILLS}/{name}");
+    let bundle = disk::read(&workspace.root.join(&folder)).ok();
+    let is_own = |bundle: &Bundle| bundled::is_bundled(name, bundle);
+    match bundle.filter(is_own) {
+        Some(bundle) if rules.approvers.policy == Policy::Owner => Ok(Held {
+            name: name.to_owned(),
+            folder,
+            digest: bundle.digest(),
+            files: locked_files(&bundle),
+            by: Vec::new(),
+        }),
+        _ => Err(Wrong::Unlocked),
+    }
 }
 
 /// Whether the files of a skill are those that were locked.

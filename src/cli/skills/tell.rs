@@ -113,16 +113,13 @@ pub fn whole(studied: &Studied) -> String {
         let _ = writeln!(text, "\n{}{mark}", paint(BOLD, &visible(path)));
         let is_read =
             path == "SKILL.md" || file.is_executable || language(path, &file.bytes).is_some();
-        match studied.bundle.text(path).filter(|_| is_read) {
-            Some(content) => {
-                for line in content.lines() {
-                    let _ = writeln!(text, "  {}", visible(line));
-                }
+        if let Some(content) = studied.bundle.text(path).filter(|_| is_read) {
+            for line in content.lines() {
+                let _ = writeln!(text, "  {}", visible(line));
             }
-            None => {
-                let size = crate::report::size(file.bytes.len() as u64);
-                let _ = writeln!(text, "  {size}, {}", crate::digest::Digest::of(&file.bytes));
-            }
+        } else {
+            let size = crate::report::size(file.bytes.len() as u64);
+            let _ = writeln!(text, "  {size}, {}", crate::digest::Digest::of(&file.bytes));
         }
     }
     text

@@ -8,6 +8,10 @@
 //! sandbox that it runs in. **Invariant:** no message holds what looks like a credential.
 
 mod front;
+#[expect(
+    clippy::module_inception,
+    reason = "to inspect is what the module is about"
+)]
 mod inspect;
 mod issue;
 mod paths;

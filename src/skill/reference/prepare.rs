@@ -63,13 +63,19 @@ pub(in crate::skill) fn restore(node: &mut Node, own: char) {
 }
 
 /// Reads what is prepared. The other parser needs no blank between quotes and a comment, and takes
-/// lines of quoted text that are not indented.
+/// lines of quoted text that are not indented, or by a tab. A tab elsewhere is refused later.
 pub(in crate::skill) fn read(yaml: &mut String) -> Result<Document, Broken> {
     for _ in 0..MOST_BLANKS {
-        match yaml::read(yaml, Span::new(0, yaml.len())) {
-            Err(broken) if broken.wants_blank => yaml.insert(broken.span.range().start, ' '),
+        let broken = match yaml::read(yaml, Span::new(0, yaml.len())) {
+            Err(broken) if broken.wants_blank => broken,
             read => return read,
+        };
+        let at = broken.span.range().start;
+        // What would end the document stands in no quotes, indented or not.
+        if yaml.get(at..).is_none_or(|rest| rest.starts_with("...")) {
+            return Err(broken);
         }
+        yaml.insert(at, ' ');
     }
     yaml::read(yaml, Span::new(0, yaml.len()))
 }
@@ -83,15 +89,31 @@ pub(in crate::skill) fn refused(document: &Document, yaml: &str) -> Option<(Span
     if let Some(odd) = odd {
         return Some((odd.span, format!("{} is not allowed", odd.kind.says())));
     }
-    let mut lines = yaml
-        .lines()
-        .filter(|line| document.root.is_none() && *line == "...");
-    lines.next().map(|_| {
-        (
-            Span::default(),
-            "there is no document before its end".into(),
-        )
-    })
+    // A `...` ends the document, once, and stands nowhere else, not even in quotes.
+    let end = document.root.as_ref().map(|root| root.span.range().end);
+    let mut ends = document_ends(yaml);
+    let first = ends.next()?;
+    let is_due = end.is_some_and(|end| end <= first);
+    let at = if is_due { ends.next()? } else { first };
+    let why = "an end of a document is not expected";
+    Some((Span::new(at, at), why.into()))
+}
+
+/// Where lines begin that end a document.
+fn document_ends(yaml: &str) -> impl Iterator<Item = usize> {
+    let mut start = 0;
+    let lines = yaml.split_inclusive('\n').map(move |line| {
+        let at = start;
+        start += line.len();
+        (at, line)
+    });
+    let is_end = |line: &str| {
+        let rest = line.strip_prefix("...");
+        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with([' ', '\t', '\n']))
+    };
+    lines
+        .filter(move |(_, line)| is_end(line))
+        .map(|(at, _)| at)
 }
 
 /// Two words are no text to it: `<<` and `=`, which are types of YAML 1.1.

@@ -80,11 +80,11 @@ impl Reader<'_> {
             Event::Scalar(text, style, ..) => {
                 self.count(place)?;
                 let form = form(style);
+                self.scalars.push((place, form));
                 let place = match form {
                     Form::Literal | Form::Folded => self.trimmed(place),
                     _ => place,
                 };
-                self.scalars.push((place, form));
                 // The parser says `~` where nothing is written.
                 let is_written = form != Form::Plain || place.end > place.start;
                 let text = if is_written {
@@ -178,7 +178,9 @@ impl Reader<'_> {
             message: error.kind().to_string(),
             wants_blank: matches!(
                 error.kind(),
-                ErrorKind::CommentNotSeparated | ErrorKind::InvalidQuotedScalarIndent
+                ErrorKind::CommentNotSeparated
+                    | ErrorKind::InvalidQuotedScalarIndent
+                    | ErrorKind::TabInIndentation
             ),
         }
     }

@@ -28,17 +28,16 @@ pub fn run(ui: &Ui, args: &RemoveArgs) -> Result<Exit, Failure> {
     }
     locks::write(&workspace, &lock)?;
     let elsewhere = locked.filter(|locked| locked.folder != format!("{SKILLS}/{}", args.name));
-    match elsewhere {
-        Some(locked) => ui.print(&format!(
+    if let Some(locked) = elsewhere {
+        ui.print(&format!(
             "{} is locked no more; its files stay in {}\n",
             args.name, locked.folder
-        ))?,
-        None => {
-            if is_there {
-                hold.remove(&args.name)?;
-            }
-            ui.print(&format!("removed {}\n", args.name))?;
+        ))?;
+    } else {
+        if is_there {
+            hold.remove(&args.name)?;
         }
+        ui.print(&format!("removed {}\n", args.name))?;
     }
     Ok(Exit::Ok)
 }

@@ -1,11 +1,11 @@
 use clap::Args;
 
 use crate::cli::skills::consent::SignArgs;
-use crate::cli::skills::fetch::fetch;
-use crate::cli::skills::locks;
+use crate::cli::skills::fetch::{self, fetch};
 use crate::cli::skills::place::{Way, bring};
 use crate::cli::skills::put::{Hold, SKILLS};
 use crate::cli::skills::study::study;
+use crate::cli::skills::{Wrong, locks};
 use crate::cli::{Exit, Failure, Ui};
 use crate::skill::lock::changes;
 
@@ -46,6 +46,12 @@ pub fn run(ui: &Ui, args: &UpdateArgs) -> Result<Exit, Failure> {
             .strip_prefix("path:")
             .map(|path| workspace.root.join(path).display().to_string());
         let fetched = fetch(ui, at_root.as_deref().unwrap_or(&locked.source))?;
+        // After an update that was interrupted the new files lie there already.
+        let here = fetch::read(&workspace.root.join(&locked.folder))?;
+        let changed = changes(&locked.files, &here);
+        if !changed.is_empty() && here != fetched.bundle {
+            return Err(Wrong::Changed(changed).failure(&name));
+        }
         if changes(&locked.files, &fetched.bundle).is_empty() {
             ui.note(&format!("{name} is what it was\n"));
             continue;

@@ -31,7 +31,7 @@ pub(super) fn danger(look: &mut Look<'_>, program: &Program<'_>, has_unset: bool
             look.find(Rule::DeleteAll, at, "it writes over a device");
         }
         _ if name.starts_with("mkfs") => {
-            look.find(Rule::DeleteAll, at, "it makes a file system anew")
+            look.find(Rule::DeleteAll, at, "it makes a file system anew");
         }
         _ => {}
     }

@@ -112,7 +112,7 @@ fn executes(look: &mut Look<'_>, window: &[Token], before: Option<&Token>) {
         Some("exec" | "execSync" | "system" | "popen") if open.is('(') => match first.text() {
             Some(text) if is_fixed => {
                 look.deeper(word.at, |look| {
-                    shell(look, (text, first.at), &BTreeSet::new())
+                    shell(look, (text, first.at), &BTreeSet::new());
                 });
             }
             // A text with values in it, or one that is put together.

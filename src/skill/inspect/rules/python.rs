@@ -135,14 +135,13 @@ fn starts(look: &mut Look<'_>, call: &Call) {
         || name.starts_with("os.posix_spawn");
     let is_shell = SHELLS.contains(&name) || STARTS.contains(&name) && call.has("shell", "True");
     if is_shell {
-        match call.text() {
-            Some(text) => look.deeper(call.at, |look| {
-                shell(look, (&text, call.at), &BTreeSet::new())
-            }),
-            None => {
-                let why = format!("`{name}` hands a text that is not fixed to a shell");
-                look.find(Rule::EvalInput, call.at, why);
-            }
+        if let Some(text) = call.text() {
+            look.deeper(call.at, |look| {
+                shell(look, (&text, call.at), &BTreeSet::new());
+            });
+        } else {
+            let why = format!("`{name}` hands a text that is not fixed to a shell");
+            look.find(Rule::EvalInput, call.at, why);
         }
     } else if STARTS.contains(&name) || spawns {
         let list = call

@@ -201,9 +201,8 @@ fn decodes(program: &Program<'_>) -> bool {
                     .any(|arg| arg.text.contains("64") || arg.text == "enc")
         }
         "xxd" => program.short('r'),
-        "gunzip" | "zcat" | "bunzip2" | "xzcat" | "unxz" | "uudecode" | "rev" => true,
+        "gunzip" | "zcat" | "bunzip2" | "xzcat" | "unxz" | "uudecode" | "rev" | "tr" => true,
         "gzip" | "xz" | "bzip2" => program.short('d'),
-        "tr" => true,
         _ => false,
     }
 }

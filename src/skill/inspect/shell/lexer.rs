@@ -115,7 +115,14 @@ impl<'a> Reader<'a> {
         } else if all.command.words.is_empty() && all.command.sets.is_empty() {
             self.at += 1;
             let before = std::mem::take(&mut all.pipeline);
+            let from = self.out.pipelines.len();
             self.inside(before);
+            self.blanks();
+            if self.rest().starts_with('|') && !self.rest().starts_with("||") {
+                // What they all print goes on.
+                let inner = self.out.pipelines.get(from..).unwrap_or_default();
+                all.pipeline = inner.iter().flatten().cloned().collect();
+            }
         } else {
             self.at += 1;
             self.blanks();
@@ -136,7 +143,6 @@ impl<'a> Reader<'a> {
             match (quote, byte) {
                 (_, b'\\') => drop(bytes.next()),
                 (Some(end), byte) if end == byte => quote = None,
-                (Some(_), _) => {}
                 (None, b'"' | b'\'') => quote = Some(byte),
                 (None, b'(') => open += 1,
                 (None, b')') if open == 2 => return bytes.peek() == Some(&b')'),

@@ -15,9 +15,8 @@ impl Reader<'_> {
         }
         while let Some(c) = self.peek() {
             match c {
-                ' ' | '\t' | '\r' | '\n' | ';' | '&' | '|' | ')' | '<' | '>' => break,
                 '(' if word.text.ends_with('=') => self.list(&mut word),
-                '(' => break,
+                ' ' | '\t' | '\r' | '\n' | ';' | '&' | '|' | '(' | ')' | '<' | '>' => break,
                 _ => self.piece(&mut word, c),
             }
         }

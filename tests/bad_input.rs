@@ -102,17 +102,11 @@ fn names_that_would_be_paths() {
 }
 
 #[test]
-fn kinds_that_are_not_built_yet_say_so() {
-    refused("---\nkind: skill\nid: x\n---\n", "not built yet");
-    let sandbox = Sandbox::new();
-    sandbox.file(
-        "skills/x/SKILL.md",
-        "---\nname: x\ndescription: does x\n---\n",
+fn a_skill_is_a_folder_and_no_kind() {
+    refused(
+        "---\nkind: skill\nid: x\n---\n",
+        "a skill is a folder with a SKILL.md",
     );
-    sandbox
-        .wf(&["check", "skills/x/SKILL.md"])
-        .exits(3)
-        .says("not built yet");
 }
 
 /// Half a gigabyte of address space holds the program, its libraries and the stacks of its

@@ -70,6 +70,9 @@ impl Proposal {
 
     /// The way that it proposes for a step, or why it may not.
     pub(super) fn alternative(&self, written: &Step) -> Result<Alternative, String> {
+        if matches!(written.work, Work::Skill(_)) {
+            return Err("the step runs a script of a skill, which only a plan can replace".into());
+        }
         if !matches!(written.work, Work::Run(_) | Work::Exec(_)) {
             return Err("the step is no process, and only processes can be done otherwise".into());
         }

@@ -1,7 +1,7 @@
 //! What a skill must not have in it, found without executing any of it (Silas 10.4, step 2).
 //!
-//! [`inspect`] gives every [`Issue`] of a skill's files, by rule and place; an error refuses the
-//! install, a warning is for whoever approves. [`report`] puts them into the install report, which
+//! [`inspect()`] gives every [`Issue`] of a skill's files, by rule and place; an error refuses the
+//! install, a warning is for whoever approves. [`report()`] puts them into the install report, which
 //! the same bytes always make the same.
 //!
 //! Pure. These rules find what is careless or crude; what a script can really do is bounded by the

@@ -110,11 +110,12 @@ fn check(
         match one(ui, workspace, (&rules, &lock), name) {
             Ok(held) => {
                 let by: Vec<&str> = held.by.iter().map(|by| by.name.as_str()).collect();
-                text += &format!(
-                    "{} {name}: approved by {}\n",
-                    paint(GOOD, "holds:"),
-                    by.join(", ")
-                );
+                let why = if by.is_empty() {
+                    "it comes with this wf".to_owned()
+                } else {
+                    format!("approved by {}", by.join(", "))
+                };
+                text += &format!("{} {name}: {why}\n", paint(GOOD, "holds:"));
                 rows.push(json!({"skill": name, "holds": true, "by": by}));
             }
             Err(wrong) => {

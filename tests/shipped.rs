@@ -47,6 +47,17 @@ fn every_folder_is_one_of_them() {
 }
 
 #[test]
+fn what_is_built_in_is_what_lies_there() {
+    assert_eq!(skill::bundled::names(), ALL);
+    for name in ALL {
+        let folder = format!("skills/{name}");
+        let there = disk::read(Path::new(&folder)).expect("a skill can be read");
+        let built = skill::bundled::bundled(name).expect("it is built in");
+        assert_eq!(built.digest(), there.digest(), "{name} differs");
+    }
+}
+
+#[test]
 fn each_is_valid_by_all_three_profiles() {
     for name in ALL {
         let text = text(name);

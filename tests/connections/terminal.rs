@@ -1,11 +1,12 @@
 //! Where nobody can be asked, and where somebody interrupts.
 
-use super::{KEY, nothing_leaked, place, secrets};
+use super::{KEY, lock, nothing_leaked, place, secrets};
 use crate::support::until;
 
 #[test]
 fn where_nobody_can_be_asked_nothing_hangs() {
     let place = place();
+    lock(&place);
     let add = ["connection", "add", "box", "--skill", "keybox"];
     place.wf(&add).exits(2).says("nobody can be asked");
     let yes = [&add[..], &["--yes"]].concat();
@@ -23,6 +24,7 @@ fn an_interrupt_takes_everything_back() {
     let script = place.read("skills/keybox/scripts/setup.sh");
     let slow = script.replace("token=$(cat", "printf partial-of-everything > $WF_REFS_OUT/partial\nread -r more\ncase $more in *cancel*) exit 0;; esac\ntoken=$(cat");
     place.file("skills/keybox/scripts/setup.sh", slow);
+    lock(&place);
     let mut args = vec!["connection", "add", "box", "--skill", "keybox", "--yes"];
     args.extend(["--secret-file", "token=key"]);
     let child = place.start(&args);
@@ -48,6 +50,7 @@ fn a_wf_that_is_killed_leaves_no_script_behind() {
     let place = place();
     let hang = "trap '' TERM HUP INT\nread -r start\nprintf partial-of-everything > $WF_REFS_OUT/partial\nsleep 600\nsleep 600\n";
     place.file("skills/keybox/scripts/setup.sh", hang);
+    lock(&place);
     let args = ["connection", "add", "box", "--skill", "keybox", "--yes"];
     let mut child = place.start(&args);
     let partial = place.at(".wf/secrets/.work/box/out/partial");

@@ -17,9 +17,16 @@ fn wf(sandbox: &Sandbox, args: &[&str]) -> Did {
     Did::of(command.env("PATH", path))
 }
 
+/// The workspace with its skills locked: all were looked at and tried, and none is refused.
+fn locked() -> Sandbox {
+    let sandbox = workshop();
+    wf(&sandbox, &["skill", "lock", "--yes"]).exits(0);
+    sandbox
+}
+
 /// Runs the example of a skill, which must succeed.
 fn ran(skill: &str) -> (Sandbox, Did) {
-    let sandbox = workshop();
+    let sandbox = locked();
     let did = wf(&sandbox, &["run", &format!("examples/skills/{skill}.md")]).exits(0);
     (sandbox, did)
 }
@@ -57,7 +64,7 @@ fn skill_maker_makes_what_is_valid() {
 
 #[test]
 fn retrospective_asks_before_it_changes_a_copy() {
-    let sandbox = workshop();
+    let sandbox = locked();
     let example = "examples/skills/retrospective.md";
     let asked = wf(&sandbox, &["run", example]).exits(5);
     asked.says("Tell this pitfall in a copy of the skill?");

@@ -7,25 +7,52 @@ use super::bench::Bench;
 const TESTS: &str = "coding/scripts/run_tests.sh";
 const APPLY: &str = "coding/scripts/apply_patch.sh";
 const SUM: &str = "coding/scripts/summarize_diff.py";
+/// The first words of a command that is a line of shell.
+const SH: &str = "--command=sh";
+const DASH: &str = "--command=-c";
 
 #[test]
 fn tests_that_fail_are_told_and_kept() {
     let bench = Bench::new();
-    let line = "--command=seq 9; exit 7";
+    let line = [SH, DASH, "--command=seq 9; exit 7"];
     bench
-        .run(TESTS, &[line, "--log=out/log", "--tail=2"])
+        .run(TESTS, &[&line[..], &["--log=out/log", "--tail=2"]].concat())
         .exits(1)
         .says("exit code 7");
     assert_eq!(bench.read("out/log"), "8\n9\n");
     let failed = json!({"passed": false, "exit_code": 7, "kind": "command"});
     assert_eq!(bench.outputs(), failed);
-    bench.run(TESTS, &[line, "--report-only"]).exits(0);
+    bench
+        .run(TESTS, &[&line[..], &["--report-only"]].concat())
+        .exits(0);
     assert_eq!(bench.outputs(), failed);
     bench.run(TESTS, &["--command=true"]).exits(0);
     assert_eq!(
         bench.outputs(),
         json!({"passed": true, "exit_code": 0, "kind": "command"})
     );
+}
+
+#[test]
+fn a_command_is_its_words_and_nothing_more() {
+    let bench = Bench::new();
+    let words = [
+        "--command=printf",
+        "--command=[%s]",
+        "--command=a  b",
+        "--command=$(touch hit)",
+    ];
+    bench
+        .run(TESTS, &words)
+        .exits(0)
+        .says("[a  b][$(touch hit)]");
+    assert!(!bench.at("hit").exists());
+    bench
+        .run(TESTS, &["--command="])
+        .refuses(2, "names no program");
+    bench
+        .run(TESTS, &["--command=no-such-program"])
+        .refuses(2, "is not there");
 }
 
 #[test]
@@ -55,7 +82,9 @@ fn a_project_is_known_by_its_files() {
 fn what_is_tested_does_not_speak_for_the_step() {
     let bench = Bench::new();
     let line = "--command=echo passed=true >> \"${WF_OUTPUT:-/dev/null}\"; false";
-    bench.run(TESTS, &[line, "--report-only"]).exits(0);
+    bench
+        .run(TESTS, &[SH, DASH, line, "--report-only"])
+        .exits(0);
     assert_eq!(bench.outputs()["passed"], json!(false));
 }
 

@@ -23,24 +23,29 @@ plain() {
     esac
 }
 
-path=. kind=auto command='' has_command='' log='' tail=200 report_only=''
-for word do
+path=. kind=auto log='' tail=200 report_only=''
+count=$#
+while [ "$count" -gt 0 ]; do
+    word=$1
+    shift
+    count=$((count - 1))
     case $word in
         --path=*) path=${word#*=} ;;
         --kind=*) kind=${word#*=} ;;
-        --command=*) command=${word#*=} has_command=yes ;;
+        --command=*) set -- "$@" "${word#*=}" ;;
         --log=*) log=${word#*=} ;;
         --tail=*) tail=${word#*=} ;;
         --report-only) report_only=yes ;;
         *) refuse "unknown argument: $word" "see SKILL.md; a flag and its value are one word: --path=VALUE" ;;
     esac
 done
+# What is left is the command, word by word.
 [ -n "$path" ] || refuse "--path is empty" "name the project's folder"
 case $tail in
     '' | 0* | *[!0-9]* | ??????*) refuse "--tail is not a number of lines: $tail" "give one from 1 to 10000" ;;
 esac
-if [ -n "$has_command" ] && [ -z "$command" ]; then
-    refuse "--command is empty" "leave it out, or give a line of shell"
+if [ $# -gt 0 ] && [ -z "$1" ]; then
+    refuse "--command names no program" "leave it out, or give the program first and then its arguments"
 fi
 
 here=$(pwd)
@@ -84,7 +89,7 @@ find_kind() {
     fi
 }
 
-if [ -n "$has_command" ]; then
+if [ $# -gt 0 ]; then
     kind=command
 elif [ "$kind" = auto ]; then
     kind=$(find_kind)
@@ -93,7 +98,7 @@ fi
 case $kind in
     cargo | npm | go | make) program=$kind ;;
     pytest | unittest) program=python3 ;;
-    command) program=sh ;;
+    command) program=$1 ;;
     none) refuse "nothing here says how it is tested: $path" "give --command, or --path of a folder with Cargo.toml, package.json, pyproject.toml, go.mod or a makefile with the target test" ;;
     *) refuse "unknown --kind: $kind" "use auto, cargo, npm, pytest, unittest, go or make" ;;
 esac
@@ -111,7 +116,7 @@ test_it() {
     export PYTHONDONTWRITEBYTECODE=1
     case $kind in
         cargo)
-            if [ -z "${CARGO_TARGET_DIR:-}" ] && ! mkdir -p target 2>/dev/null; then
+            if ! mkdir -p target 2>/dev/null; then
                 export CARGO_TARGET_DIR="$work/target"
             fi
             cargo test --offline
@@ -121,12 +126,12 @@ test_it() {
         unittest) python3 -m unittest discover ;;
         go) go test ./... ;;
         make) make test ;;
-        command) sh -c "$command" ;;
+        command) "$@" ;;
     esac
 }
 
 code=0
-(test_it) >"$work/log" 2>&1 </dev/null || code=$?
+(test_it "$@") >"$work/log" 2>&1 </dev/null || code=$?
 # Before Python 3.12 no tests at all were a pass.
 if [ "$kind" = unittest ] && [ "$code" = 0 ] && grep -q '^Ran 0 tests' "$work/log"; then
     echo 'no tests were found' >>"$work/log"

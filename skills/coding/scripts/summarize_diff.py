@@ -21,7 +21,7 @@ LOCKS = {
 TEST = re.compile(r"(^|/)(tests?|spec|__tests__)/|(^|/)test_[^/]*$|[_.-](test|spec)s?\.[^/]*$")
 CI = re.compile(r"^(\.github|\.gitlab|\.circleci|\.buildkite)/|(^|/)(\.gitlab-ci\.yml|Jenkinsfile|Dockerfile)$")
 SECRET = re.compile(
-    r"-----BEGIN [A-Z ]*PRIVATE KEY-----"
+    r"-{5}BEGIN [A-Z ]*PRIVATE KEY-{5}"
     r"|\bAKIA[0-9A-Z]{16}\b"
     r"|\bgh[pousr]_[A-Za-z0-9]{30,}"
     r"|\bxox[abprs]-[A-Za-z0-9-]{10,}"

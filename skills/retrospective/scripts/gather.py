@@ -31,7 +31,7 @@ class Asked:
         try:
             done = subprocess.run([*self.head, *words], capture_output=True, stdin=subprocess.DEVNULL, check=False)
         except OSError as error:
-            refuse(f"wf cannot be started: {error}", "put wf on PATH, or name it: WF=/path/to/wf")
+            refuse(f"wf cannot be started: {error}", "put wf on PATH, or name it: --wf=/path/to/wf")
         if done.returncode != 0:
             self.why = done.stderr.decode("utf-8", "replace").strip()
             return None
@@ -88,7 +88,7 @@ def arguments(**kinds):
 
 
 def main():
-    args = arguments(out="one", state="one", plan="one", limit="one")
+    args = arguments(wf="one", out="one", state="one", plan="one", limit="one")
     if not args.out:
         refuse("it is not said where to", "give --out=FILE")
     try:
@@ -97,7 +97,7 @@ def main():
         args.limit = 0
     if not 0 < args.limit <= 100_000:
         refuse(f"--limit is not from 1 to 100000: {args.limit}", "say how many runs are looked at")
-    wf = Asked(os.environ.get("WF") or "wf", args.state)
+    wf = Asked(args.wf or "wf", args.state)
     only = ["--plan", args.plan] if args.plan else []
     runs = wf.json("runs", "--all", "--json", "--limit", str(args.limit), *only)
     if runs is None:

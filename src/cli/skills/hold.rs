@@ -28,6 +28,8 @@ pub struct Held {
 
 /// Why a skill may not be used.
 pub enum Wrong {
+    /// There is none.
+    Missing,
     /// It is not locked.
     Unlocked,
     /// It cannot be read.
@@ -89,8 +91,20 @@ fn shipped(workspace: &Workspace, rules: &Rules, name: &str) -> Result<Held, Wro
             files: locked_files(&bundle),
             by: Vec::new(),
         }),
+        _ if crate::skill::SHELVES
+            .iter()
+            .all(|shelf| is_missing(workspace, shelf, name)) =>
+        {
+            Err(Wrong::Missing)
+        }
         _ => Err(Wrong::Unlocked),
     }
+}
+
+/// Whether there is no skill of this name on a shelf.
+fn is_missing(workspace: &Workspace, shelf: &str, name: &str) -> bool {
+    let folder = workspace.root.join(shelf).join(name);
+    std::fs::symlink_metadata(folder).is_err()
 }
 
 /// Whether the files of a skill are those that were locked.
@@ -125,6 +139,7 @@ impl Wrong {
     /// What is wrong, in a few words.
     pub fn told(&self) -> String {
         match self {
+            Self::Missing => "the workspace has none of this name".to_owned(),
             Self::Unlocked => "it is not locked".to_owned(),
             Self::Unreadable(failure) => failure.message.clone(),
             Self::Changed(changes) if changes.is_empty() => {
@@ -147,6 +162,9 @@ impl Wrong {
     /// What to do about it.
     pub fn remedy(&self, name: &str) -> String {
         match self {
+            Self::Missing => {
+                "`wf skill list` lists those that there are, and `wf skill install` puts one into skills/".to_owned()
+            }
             Self::Unlocked => format!("look at it and lock it: wf skill lock {name}"),
             Self::Unreadable(failure) => failure.hints.first().cloned().unwrap_or_default(),
             Self::Changed(_) => {

@@ -3,7 +3,8 @@
 //!
 //! The words after ` ```markdown ` say what is asked of a plan: `NAME.md` gives it a name that
 //! others can use, `run` runs it, `refused:CODE` wants exactly that mistake. A fence ` ```console `
-//! with the word `run` is a session in a copy of the examples. `WF_UPDATE=1` writes anew what is
+//! with the word `run` is a session in a copy of the examples, with the files that the document
+//! names `file:PATH`. `WF_UPDATE=1` writes anew what is
 //! generated.
 
 mod detectors;

@@ -6,6 +6,7 @@ use walkdir::WalkDir;
 
 use super::workspace::{APPROVERS, CONFIG};
 use super::{Exit, Failure, Ui, normal, relative};
+use crate::skill::SHELVES;
 use crate::spec::GATES;
 
 /// The files that are to be checked.
@@ -21,23 +22,27 @@ pub struct Collected {
     pub skipped: usize,
 }
 
+/// The folders of a workspace that hold specs.
+const SPECS: [&str; 3] = ["workflows", "goals", GATES];
+
 /// Finds the files that paths mean; without any, those of the workspace.
 pub fn collect(ui: &Ui, paths: &[&Path]) -> Result<Collected, Failure> {
     let mut found = Collected::default();
     if paths.is_empty() {
         let root = ui.workspace().root;
-        let (folder, config) = (root.join("workflows"), root.join(CONFIG));
-        let (gates, goals) = (root.join(GATES), root.join("goals"));
-        if ![&folder, &gates, &goals].iter().any(|dir| dir.is_dir()) && !config.is_file() {
+        if !is_begun(&root) {
             let root = relative(&root, ui.env.cwd());
             let message = format!("{root} has neither workflows/ nor {CONFIG}");
             let failure = Failure::new(Exit::Usage, message);
             return Err(failure.hint("name what to check, or begin with `wf init`"));
         }
-        found.folder(&folder);
-        found.folder(&goals);
-        found.folder(&gates);
-        let configs = [config, root.join(APPROVERS)].into_iter();
+        for folder in SPECS {
+            found.folder(&root.join(folder));
+        }
+        for shelf in SHELVES {
+            found.shelf(&root.join(shelf));
+        }
+        let configs = [root.join(CONFIG), root.join(APPROVERS)].into_iter();
         found.configs.extend(configs.filter(|path| path.is_file()));
     }
     for path in paths {
@@ -69,6 +74,20 @@ impl Collected {
         }
     }
 
+    /// Of a shelf, the SKILL.md of each of its folders: what else is there is the skill's own.
+    fn shelf(&mut self, shelf: &Path) {
+        let entries = WalkDir::new(shelf).min_depth(1).max_depth(2);
+        let visible = |entry: &walkdir::DirEntry| {
+            entry.depth() != 1 || !entry.file_name().as_encoded_bytes().starts_with(b".")
+        };
+        let entries = entries.sort_by_file_name().into_iter();
+        for entry in entries.filter_entry(visible).flatten() {
+            if entry.depth() == 2 && is_skill(entry.file_name()) {
+                self.skills.push(entry.into_path());
+            }
+        }
+    }
+
     /// Of a folder, the configurations and the Markdown files with front matter.
     pub fn folder(&mut self, folder: &Path) {
         let hidden = |name: &std::ffi::OsStr| name.as_encoded_bytes().starts_with(b".");
@@ -94,6 +113,12 @@ impl Collected {
             }
         }
     }
+}
+
+/// Whether a folder has anything that is checked when nothing is named.
+fn is_begun(root: &Path) -> bool {
+    let mut folders = SPECS.iter().chain(&SHELVES);
+    folders.any(|dir| root.join(dir).is_dir()) || root.join(CONFIG).is_file()
 }
 
 fn is_config(name: &std::ffi::OsStr) -> bool {
@@ -146,6 +171,32 @@ mod tests {
             skills: vec![dir.path().join("skills/s/SKILL.md")],
             configs: vec![dir.path().join("sub/wf.yaml")],
             skipped: 1,
+        };
+        assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn of_a_shelf_only_skills_are_taken() {
+        let dir = tempfile::tempdir().unwrap();
+        for path in [
+            "b/SKILL.md",
+            "a/SKILL.md",
+            "a/assets/plan.md",
+            "a/deeper/SKILL.md",
+            ".a.new/SKILL.md",
+            "SKILL.md",
+        ] {
+            let path = dir.path().join(path);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, "---\n---\n").unwrap();
+        }
+        let mut found = Collected::default();
+        found.shelf(dir.path());
+        found.shelf(&dir.path().join("none"));
+        let skills = ["a/SKILL.md", "b/SKILL.md"].map(|path| dir.path().join(path));
+        let expected = Collected {
+            skills: skills.to_vec(),
+            ..Collected::default()
         };
         assert_eq!(found, expected);
     }

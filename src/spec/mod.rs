@@ -32,7 +32,7 @@ pub use loaded::{GATES, Loaded, gate_path};
 pub use lower::{Defaults, NotLowered, dry_run, lower, lower_gate, lower_goal};
 pub use schema::{dag_schema, gate_schema, goal_schema, plan_schema, schema_of, skill_schema};
 pub use skills::{
-    LoadedSkill, SKILL_FILE, SKILLS, find as find_skill, own as skill_own, read as read_skill,
+    LoadedSkill, SKILL_FILE, find as find_skill, own as skill_own, read as read_skill,
 };
 pub use text_part::part;
 pub use timing::timing;

@@ -7,11 +7,8 @@ use super::files::{Files, Unreadable};
 use super::yaml;
 use crate::diag::{Code, Diagnostic, nearest};
 use crate::name::SkillName;
-use crate::skill::{self, Finding, Skill};
+use crate::skill::{self, SHELVES, Skill};
 use crate::source::{Source, Span, Spanned};
-
-/// The folders of a workspace that skills are in; what is in an earlier one comes first.
-pub const SKILLS: [&str; 3] = ["skills", ".agents/skills", ".claude/skills"];
 
 /// The file that makes a folder a skill.
 pub const SKILL_FILE: &str = "SKILL.md";
@@ -42,7 +39,7 @@ impl LoadedSkill {
 
 /// Where a skill of the workspace lies, and its SKILL.md.
 pub fn find(files: &dyn Files, name: &SkillName) -> Option<(String, Result<Vec<u8>, Unreadable>)> {
-    SKILLS.iter().find_map(|place| {
+    SHELVES.iter().find_map(|place| {
         let folder = format!("{place}/{name}");
         match files.read(&format!("{folder}/{SKILL_FILE}")) {
             Err(Unreadable::Missing) => None,
@@ -55,12 +52,12 @@ pub fn find(files: &dyn Files, name: &SkillName) -> Option<(String, Result<Vec<u
 pub fn read(source: &Source, name: &SkillName) -> (Option<(Skill, SkillOwn)>, Vec<Diagnostic>) {
     match skill::load(source.text(), name.as_str()) {
         Err(findings) => {
-            let told = findings.iter().map(|finding| told(finding, true));
+            let told = findings.iter().map(|finding| finding.diagnostic(false));
             (None, told.collect())
         }
         Ok(skill) => {
-            let mut all: Vec<Diagnostic> =
-                skill.warnings.iter().map(|it| told(it, false)).collect();
+            let warnings = skill.warnings.iter();
+            let mut all: Vec<Diagnostic> = warnings.map(|it| it.diagnostic(true)).collect();
             let (own, wrong) = own(source.text(), skill.own);
             all.extend(wrong);
             (own.map(|own| (skill, own)), all)
@@ -83,26 +80,15 @@ pub fn own(text: &str, at: Option<Span>) -> (Option<SkillOwn>, Vec<Diagnostic>) 
     (own, decoder.into_mistakes().into_diagnostics())
 }
 
-fn told(finding: &Finding, is_fatal: bool) -> Diagnostic {
-    let code = if is_fatal {
-        Code::SkillUnreadable
-    } else {
-        Code::SkillNoted
-    };
-    let message = format!("{} ({})", finding.message, finding.code);
-    let told = Diagnostic::new(code, finding.span, message);
-    match &finding.help {
-        Some(help) => told.help(help),
-        None => told,
-    }
-}
-
 /// The mistake of naming a skill that the workspace does not have.
 pub(super) fn no_skill(named: &Spanned<SkillName>, files: &dyn Files) -> Diagnostic {
     let name = &named.value;
     let message = format!("the workspace has no skill `{name}`");
     let mistake = Diagnostic::new(Code::UnknownSkill, named.span, message);
-    let known: Vec<String> = SKILLS.iter().flat_map(|place| files.names(place)).collect();
+    let known: Vec<String> = SHELVES
+        .iter()
+        .flat_map(|place| files.names(place))
+        .collect();
     match nearest(name.as_str(), known.iter().map(String::as_str)) {
         Some(near) if near != name.as_str() => mistake.meant(Some(near)),
         _ => mistake.help("`wf skill install` puts one into skills/; `wf skill list` lists them"),

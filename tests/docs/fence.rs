@@ -30,6 +30,12 @@ impl Fence {
             .iter()
             .map(String::as_str)
             .find(|word| word.strip_suffix(".md").is_some())
+            .map(|word| word.strip_prefix("file:").unwrap_or(word))
+    }
+
+    /// The path of the file that it is in sessions of its document.
+    pub fn file(&self) -> Option<&str> {
+        self.info.iter().find_map(|word| word.strip_prefix("file:"))
     }
 
     /// The code of the mistake that it has.

@@ -11,10 +11,16 @@ use crate::support::Sandbox;
 
 #[test]
 fn sessions_are_what_really_happens() {
-    let real = |fence: &Fence| {
+    let real = |fence: &Fence, document: &str| {
         let is_session = fence.language() == "console" && fence.has("run");
         is_session.then(|| {
-            let real = repeat(&workshop(), &fence.text);
+            let sandbox = workshop();
+            for file in fence::all(document) {
+                if let Some(path) = file.file() {
+                    sandbox.file(path, &file.text);
+                }
+            }
+            let real = repeat(&sandbox, &fence.text);
             // What is shown stays as long as it is true.
             if comparable(&fence.text) == comparable(&real) {
                 return fence.text.clone();
@@ -29,7 +35,7 @@ fn sessions_are_what_really_happens() {
 
 #[test]
 fn files_shown_are_those_of_the_repository() {
-    let real = |fence: &Fence| {
+    let real = |fence: &Fence, _: &str| {
         let path = fence
             .info
             .iter()
@@ -44,12 +50,12 @@ fn files_shown_are_those_of_the_repository() {
 const OUTDATED: &str = "a document shows something else: WF_UPDATE=1 writes it anew";
 
 /// Compares fences with what should be in them, or puts it there.
-fn check(real: impl Fn(&Fence) -> Option<String>, compare: impl Fn(&str, &str)) {
+fn check(real: impl Fn(&Fence, &str) -> Option<String>, compare: impl Fn(&str, &str)) {
     let update = std::env::var_os("WF_UPDATE").is_some();
     for (path, text) in documents() {
         let mut new = text.clone();
         for fence in fence::all(&text).iter().rev() {
-            match real(fence) {
+            match real(fence, &text) {
                 Some(real) if update => new.replace_range(fence.range.clone(), &real),
                 Some(real) => compare(&fence.text, &real),
                 None => {}

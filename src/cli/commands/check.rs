@@ -17,14 +17,14 @@ use crate::spec::{Disk, skill_own};
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
-  wf check                       workflows/, gates/, wf.yaml and approvers.yaml
+  wf check                       workflows/, goals/, gates/, skills, wf.yaml, approvers.yaml
   wf check plan.md ops/          a file, and the plans and skills of a folder
   wf check --sarif > wf.sarif    for a code scanner
 
 Every mistake of every file is told at once. Exit code 3 if there are errors.")]
 pub struct CheckArgs {
-    /// Files and folders; by default, the workspace's workflows/, gates/, wf.yaml and
-    /// approvers.yaml
+    /// Files and folders; by default, the workspace's workflows/, goals/, gates/, skills, wf.yaml
+    /// and approvers.yaml
     #[arg(value_name = "PATH")]
     paths: Vec<PathBuf>,
     /// Write one JSON document

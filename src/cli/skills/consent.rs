@@ -177,8 +177,9 @@ pub fn approve(
     if rules.approvers.policy == Policy::Reviewed && id == locked.installer {
         let refusal = Refusal::SelfApproval(key.name);
         let message = format!("the skill `{name}` is what you installed: {refusal}");
-        return Err(Failure::new(Exit::Approval, message)
-            .hint("let another approver sign it: wf skill approve"));
+        return Err(Failure::new(Exit::Approval, message).hint(format!(
+            "let another approver sign it: wf skill approve {name}"
+        )));
     }
     agreed(ui, args.yes, "approve this skill?")?;
     // What does not count here is not carried on: it would spoil what does.

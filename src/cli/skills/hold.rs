@@ -10,7 +10,6 @@ use crate::digest::Digest;
 use crate::machine::By;
 use crate::skill::lock::{Change, Lock, Locked, LockedFile, changes, locked_files};
 use crate::skill::{Bundle, bundled, disk};
-use crate::spec;
 
 /// A skill that may be used.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -92,7 +91,7 @@ fn shipped(workspace: &Workspace, rules: &Rules, name: &str) -> Result<Held, Wro
             files: locked_files(&bundle),
             by: Vec::new(),
         }),
-        _ if spec::SKILLS
+        _ if crate::skill::SHELVES
             .iter()
             .all(|shelf| is_missing(workspace, shelf, name)) =>
         {

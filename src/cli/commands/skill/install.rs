@@ -7,6 +7,7 @@ use crate::cli::skills::put::{Hold, SKILLS};
 use crate::cli::skills::study::{own_name, study};
 use crate::cli::skills::{consent, locks};
 use crate::cli::{Exit, Failure, Ui};
+use crate::skill::Bundle;
 
 /// Look at a skill, try its scripts in a sandbox, and put it into skills/
 #[derive(Args, Debug)]
@@ -33,6 +34,9 @@ pub struct InstallArgs {
 pub fn run(ui: &Ui, args: &InstallArgs) -> Result<Exit, Failure> {
     let workspace = ui.workspace();
     let fetched = fetch(ui, &args.source)?;
+    if let Some(failure) = elsewhere(&fetched.bundle, &args.source) {
+        return Err(failure);
+    }
     let name = own_name(&fetched.bundle, &fetched.folder).unwrap_or(fetched.folder);
     consent::id(&name)?;
     let hold = Hold::take(&workspace)?;
@@ -60,4 +64,32 @@ pub fn run(ui: &Ui, args: &InstallArgs) -> Result<Exit, Failure> {
         json: args.json,
     };
     bring(ui, &study(&name, fetched.bundle), &way)
+}
+
+/// The failure for a folder that is no skill and holds some, as a repository of skills does.
+fn elsewhere(bundle: &Bundle, source: &str) -> Option<Failure> {
+    if bundle.files.keys().any(|path| is_skill_md(path)) {
+        return None;
+    }
+    let inside: Vec<&str> = bundle
+        .files
+        .keys()
+        .filter_map(|path| path.rsplit_once('/'))
+        .filter(|(_, name)| is_skill_md(name))
+        .map(|(folder, _)| folder)
+        .collect();
+    let first = inside.first()?;
+    let more = match source.strip_prefix("git:") {
+        Some(git) => {
+            let before = git.split('#').next().unwrap_or(git);
+            format!("git:{before}#REV:{first}")
+        }
+        None => format!("{}/{first}", source.trim_end_matches('/')),
+    };
+    let message = format!("it is no skill, and holds skills: {}", inside.join(", "));
+    Some(Failure::new(Exit::Usage, message).hint(format!("name one: wf skill install {more}")))
+}
+
+fn is_skill_md(path: &str) -> bool {
+    path == "SKILL.md" || path == "skill.md"
 }

@@ -23,6 +23,7 @@ pub fn run(ui: &Ui, args: &ListArgs) -> Result<Exit, Failure> {
         ui.print(&(serde_json::to_string_pretty(&document).unwrap_or_default() + "\n"))?;
     } else if all.found.is_empty() {
         ui.note("no skills · a skill is a folder with a SKILL.md in skills/ or .agents/skills/\n");
+        ui.note("to get one: wf skill install bundled:coding\n");
     } else {
         let columns = ["skill", "is", "where", "about"].map(|name| (name, Align::Left));
         let mut table = Table::new(&columns);

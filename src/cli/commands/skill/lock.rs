@@ -9,7 +9,7 @@ use crate::cli::skills::study::study;
 use crate::cli::skills::{consent, fetch, locks, one};
 use crate::cli::{Exit, Failure, Ui, Workspace};
 use crate::report::{BAD, GOOD, paint};
-use crate::spec::SKILLS;
+use crate::skill::SHELVES;
 
 /// Look at skills that lie in the workspace already, and lock them as they are
 #[derive(Args, Debug)]
@@ -72,14 +72,14 @@ pub fn run(ui: &Ui, args: &LockArgs) -> Result<Exit, Failure> {
 
 /// Where a skill of the workspace lies, relative to it.
 fn folder(workspace: &Workspace, name: &str) -> Option<String> {
-    let mut all = SKILLS.iter().map(|shelf| format!("{shelf}/{name}"));
+    let mut all = SHELVES.iter().map(|shelf| format!("{shelf}/{name}"));
     all.find(|folder| workspace.root.join(folder).join("SKILL.md").exists())
 }
 
 /// The names of all skills that lie in the workspace.
 fn lying(workspace: &Workspace) -> Result<Vec<String>, Failure> {
     let mut names = std::collections::BTreeSet::new();
-    for shelf in SKILLS {
+    for shelf in SHELVES {
         let Ok(entries) = std::fs::read_dir(workspace.root.join(shelf)) else {
             continue;
         };

@@ -31,6 +31,9 @@ pub fn run(ui: &Ui, args: &UpdateArgs) -> Result<Exit, Failure> {
         [] => lock.skills.keys().cloned().collect(),
         named => named.to_vec(),
     };
+    if names.is_empty() {
+        ui.note("no skills are locked\n");
+    }
     for name in names {
         let locked = lock.skills.get(&name).ok_or_else(|| not_locked(&name))?;
         if locked.folder != format!("{SKILLS}/{name}")
@@ -73,5 +76,5 @@ pub fn run(ui: &Ui, args: &UpdateArgs) -> Result<Exit, Failure> {
 /// The failure for a skill that no lock knows.
 pub(super) fn not_locked(name: &str) -> Failure {
     let message = format!("no skill `{}` is locked", name.escape_debug());
-    Failure::new(Exit::Usage, message).hint("skills.lock lists those that are")
+    Failure::new(Exit::Usage, message).hint("`wf skill lock --check` lists those that are")
 }

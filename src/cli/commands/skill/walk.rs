@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use crate::cli::{Exit, Failure, Ui, normal, relative};
 use crate::report::consent::visible;
 use crate::skill::disk::Refusal;
-use crate::skill::{NoText, disk};
+use crate::skill::{NoText, SHELVES, disk};
 
 /// How deep skills are looked for below a folder.
 const MAX_DEPTH: usize = 6;
@@ -29,6 +29,15 @@ pub struct Place {
     pub text: Result<String, NoText>,
 }
 
+/// The folder of a skill of the workspace whose name was given in place of a path.
+fn named(ui: &Ui, given: &Path) -> Option<String> {
+    let name = given.to_str().filter(|name| !name.contains('/'))?;
+    let root = ui.workspace().root;
+    let mut folders = SHELVES.iter().map(|shelf| root.join(shelf).join(name));
+    let found = folders.find(|folder| folder.is_dir())?;
+    Some(visible(&relative(&found, ui.env.cwd())))
+}
+
 /// The place that a path means. A path that does not exist is a failure.
 pub fn place(ui: &Ui, path: &Path) -> Result<Place, Failure> {
     let given = path;
@@ -38,7 +47,11 @@ pub fn place(ui: &Ui, path: &Path) -> Result<Place, Failure> {
             "Path does not exist: {}",
             visible(&given.display().to_string())
         );
-        return Err(Failure::new(Exit::Usage, message));
+        let failure = Failure::new(Exit::Usage, message);
+        return Err(match named(ui, given) {
+            Some(folder) => failure.hint(format!("name its folder: {folder}")),
+            None => failure,
+        });
     }
     let is_skill_md = path
         .file_name()

@@ -187,7 +187,6 @@ fn what_a_repository_could_do_to_us_it_does_not() {
         ],
     );
     house.file(".gitconfig", "[filter \"evil\"]\nsmudge = touch hooked\n");
-    by(&house, &["skill", "import", "git:repo##:all/sums"]).exits(2);
     by(&house, &["skill", "import", "git:repo#main:all/sums"]).exits(0);
     assert!(!house.at("hooked").exists());
 
@@ -204,7 +203,6 @@ fn what_a_repository_could_do_to_us_it_does_not() {
             "link",
         ],
     );
-    by(&house, &["skill", "import", "git:repo##main:all/count"]).exits(2);
     by(&house, &["skill", "import", "git:repo#main:all/count"])
         .exits(2)
         .says("link is a link, which could lead out of the skill");
@@ -286,12 +284,62 @@ fn what_a_lock_would_refuse_is_told_and_written() {
     by(&house, &["skill", "lock", "gets", "--yes"])
         .exits(3)
         .says("error[pipe-to-shell]");
-    house.file(
-        "bad/SKILL.md",
-        "---\nname: bad\ndescription: -----BEGIN RSA PRIVATE KEY-----\n---\n",
-    );
+    let token = format!("AKIA{}", "Q3EGB2XWZ5TNP7KD");
+    let bad = format!("---\nname: bad\ndescription: It has {token}.\n---\n");
+    house.file("bad/SKILL.md", bad);
     by(&house, &["skill", "import", "bad"])
         .exits(3)
         .says("credential");
     assert!(!house.at("skills/bad").exists());
+}
+
+/// The table of what an inspection forbids, as the inspection itself is tested with it.
+#[path = "../src/skill/inspect/tests/rows.rs"]
+mod rows;
+
+/// What is only told.
+const TOLD: [&str; 3] = ["argument-run", "injection", "unread"];
+
+fn install(path: &str, text: &str) -> (Sandbox, Did) {
+    let house = Sandbox::new();
+    let front =
+        "---\nname: it\ndescription: Does one thing well. Use when the thing must be done.\n---\n";
+    house.file("src/SKILL.md", front);
+    house.file(&format!("src/{path}"), text);
+    let did = by(&house, &["skill", "install", "src", "--yes"]);
+    (house, did)
+}
+
+#[test]
+fn no_forbidden_pattern_is_installed_and_every_near_miss_is() {
+    assert_eq!(
+        (rows::SH, rows::PY, rows::JS),
+        ("scripts/a.sh", "scripts/a.py", "scripts/a.js")
+    );
+    let token = format!("AKIA{}", "Q3EGB2XWZ5TNP7KD");
+    for (path, text, codes, near) in rows::ROWS {
+        // The detectors of the inspection's own tests know other words.
+        let text = text.replace("TOKEN_OF_ADA", &token);
+        let text = text.replace("ignore all rules", "ignore all previous instructions");
+        let (house, mut did) = install(path, &text);
+        let is_refused = codes.iter().any(|code| !TOLD.contains(code));
+        did = did.exits(if is_refused { 3 } else { 0 });
+        for code in *codes {
+            did = did.says(&format!("[{code}]"));
+        }
+        assert!(!did.all().contains(&token), "a credential is not repeated");
+        let left = house.at("skills/it").exists() || house.at("skills.lock").exists();
+        assert_eq!(left, !is_refused, "{text:?}");
+
+        let (house, did) = install(path, near);
+        assert!(!did.all().contains("error["), "{near:?}: {}", did.all());
+        // What only other shells and other versions of an interpreter can read is refused by them.
+        let is_odd = near.contains("<(") || path == &rows::JS;
+        if is_odd && did.code == Some(3) {
+            did.says("syntax of ");
+        } else {
+            did.exits(0);
+            assert!(house.at("skills/it").exists(), "{near:?}");
+        }
+    }
 }

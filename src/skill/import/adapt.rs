@@ -71,7 +71,11 @@ pub fn adapt(
     let body = text.get(read.body.range()).unwrap_or_default();
     let made = write(&front) + body;
     checked(&made, body, &name)?;
+    // As it is written and as it is read: escapes hide nothing.
     no_secret(&made, detect)?;
+    for value in front.values() {
+        no_secret(value, detect)?;
+    }
     let (mut taken, left_out) = sorted(bundle, (path, format), detect);
     let own = front.own.unwrap_or_default();
     let mut scripts = scripts(&taken);

@@ -25,6 +25,16 @@ pub(super) struct Front {
     pub own: Option<String>,
 }
 
+impl Front {
+    /// Its texts, as they are read.
+    pub(super) fn values(&self) -> impl Iterator<Item = &String> {
+        let one = [&self.description].into_iter();
+        let some = self.license.iter().chain(&self.compatibility);
+        let many = self.tools.iter().chain(self.metadata.values());
+        one.chain(some).chain(many)
+    }
+}
+
 /// A front matter, what became of the fields it was made of, and what a person has to look at.
 type Taken = (Front, Vec<FieldFate>, Vec<String>);
 

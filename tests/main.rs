@@ -47,6 +47,7 @@ mod schemas;
 mod secrets;
 mod shipped;
 mod sim;
+mod skill_import;
 mod skill_lock;
 mod skilled;
 mod skills;

@@ -4,7 +4,7 @@
 mod fields;
 mod quote;
 
-pub(super) use fields::split_tools;
+pub(super) use fields::{is_nothing, split_tools};
 
 use super::fences::{Parts, Unfenced, by_lines};
 use super::reference;
@@ -46,19 +46,22 @@ fn by_reference(text: &str, folder: &str) -> Option<Skill> {
     if !reference::reference(text, folder).is_empty() {
         return None;
     }
-    let root = reference::read(text).ok()?;
+    let read = as_reference(text)?;
     let message = "the front matter can be read only as the reference validator reads it: from the \
                    first `---` to the second, wherever they stand";
     let warning = Finding::new("FENCE", Span::new(0, text.floor_char_boundary(3)), message);
     let warnings = vec![warning.help("put each `---` on its own line")];
-    let body = reference::body(text);
-    let read = Read {
-        text,
-        root,
-        body,
-        has_places: false,
-    };
     fields::skill(&read, folder, warnings).ok()
+}
+
+/// Reads the front matter as the reference validator does, without places.
+pub(super) fn as_reference(text: &str) -> Option<Read<'_>> {
+    Some(Read {
+        text,
+        root: reference::read(text).ok()?,
+        body: reference::body(text),
+        has_places: false,
+    })
 }
 
 /// The front matter, and where the body is.
@@ -70,7 +73,11 @@ pub(super) struct Read<'a> {
     pub has_places: bool,
 }
 
-fn front_matter<'a>(text: &'a str, warnings: &mut Vec<Finding>) -> Result<Read<'a>, Finding> {
+/// Reads the front matter; what is odd about it is a warning.
+pub(super) fn front_matter<'a>(
+    text: &'a str,
+    warnings: &mut Vec<Finding>,
+) -> Result<Read<'a>, Finding> {
     let parts = by_lines(text).map_err(|why| unfenced(why, text))?;
     Ok(Read {
         text,

@@ -10,6 +10,7 @@ mod declared;
 mod discover;
 pub mod disk;
 mod fences;
+pub mod import;
 pub mod inspect;
 mod load;
 pub mod lock;

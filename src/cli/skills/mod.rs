@@ -7,6 +7,7 @@
 //! **Invariant:** `skills.lock` is written last. Whatever ends an install before leaves a skill that
 //! no plan may use, or the one that was there.
 
+pub mod adapted;
 pub mod consent;
 mod declared;
 pub mod fetch;

@@ -16,24 +16,37 @@ use crate::skill::lock::{Change, Locked, changes};
 
 /// What was found in a skill, line by line.
 pub fn findings(studied: &Studied) -> String {
-    let mut text = String::new();
-    for issue in &studied.issues {
-        let told = told(studied, issue);
-        let style = if issue.severity == Severity::Error {
-            BAD
-        } else {
-            WARN
-        };
-        let mark = paint(style, &format!("{}[{}]:", told.severity, told.code));
-        let place = format!("{}:{}:{}", visible(&told.file), told.line, told.column);
-        let _ = writeln!(
-            text,
-            "{mark} {place}: {}\n  {}",
-            visible(&told.message),
-            paint(DIM, &told.help)
-        );
-    }
-    text
+    let all = studied.issues.iter();
+    all.map(|issue| finding(studied, issue, issue.severity))
+        .collect()
+}
+
+/// The same where nothing is refused yet: each is a warning, and says whether it refuses a lock.
+pub fn warned(studied: &Studied) -> String {
+    let all = studied.issues.iter().map(|issue| {
+        let mut text = finding(studied, issue, Severity::Warning);
+        if issue.severity == Severity::Error {
+            let _ = writeln!(text, "  {}", paint(BAD, "this refuses the lock"));
+        }
+        text
+    });
+    all.collect()
+}
+
+fn finding(studied: &Studied, issue: &Issue, severity: Severity) -> String {
+    let told = told(studied, issue);
+    let style = if severity == Severity::Error {
+        BAD
+    } else {
+        WARN
+    };
+    let mark = paint(style, &format!("{}[{}]:", severity.as_str(), told.code));
+    let place = format!("{}:{}:{}", visible(&told.file), told.line, told.column);
+    format!(
+        "{mark} {place}: {}\n  {}\n",
+        visible(&told.message),
+        paint(DIM, &told.help)
+    )
 }
 
 fn told(studied: &Studied, issue: &Issue) -> Told {

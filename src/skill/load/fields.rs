@@ -230,7 +230,7 @@ impl<'a> Fields<'a> {
 }
 
 /// Whether a value is what YAML calls null.
-fn is_nothing(node: &Node) -> bool {
+pub(in crate::skill) fn is_nothing(node: &Node) -> bool {
     node.form == Form::Plain && matches!(node.text(), Some("" | "~" | "null"))
 }
 

@@ -1,7 +1,7 @@
 use clap::{Args, Subcommand};
 
 use super::{
-    approve, install, list, lock, prompt, properties, remove, report, search, show, update,
+    approve, import, install, list, lock, prompt, properties, remove, report, search, show, update,
     validate,
 };
 use crate::cli::{Exit, Failure, Ui};
@@ -27,6 +27,7 @@ enum What {
     ReadProperties(properties::PropertiesArgs),
     ToPrompt(prompt::PromptArgs),
     Install(install::InstallArgs),
+    Import(import::ImportArgs),
     Update(update::UpdateArgs),
     Remove(remove::RemoveArgs),
     Lock(lock::LockArgs),
@@ -44,6 +45,7 @@ pub fn run(ui: &Ui, args: &SkillArgs) -> Result<Exit, Failure> {
         What::ReadProperties(args) => properties::run(ui, args),
         What::ToPrompt(args) => prompt::run(ui, args),
         What::Install(args) => install::run(ui, args),
+        What::Import(args) => import::run(ui, args),
         What::Update(args) => update::run(ui, args),
         What::Remove(args) => remove::run(ui, args),
         What::Lock(args) => lock::run(ui, args),

@@ -6,6 +6,7 @@
 
 mod approve;
 mod args;
+mod import;
 mod install;
 mod list;
 mod lock;

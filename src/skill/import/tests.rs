@@ -1,0 +1,397 @@
+mod odd;
+
+use super::{Ask, Fate, Format, NotAdapted, Transformation, adapt};
+use crate::skill::inspect::Seen;
+use crate::skill::{Bundle, BundleFile, Skill, load, reference};
+
+const BODY: &str = "# Body\r\n\n---\nSee `references/a.md`.  \n";
+
+fn detect(text: &str) -> Vec<Seen> {
+    let at = text.find("TOKEN_OF_ADA").or(text.find("---KEY"));
+    let at = at.map(|at| at..at + 6);
+    let seen = |at| Seen {
+        detector: "secrets",
+        what: "a token",
+        at,
+    };
+    at.map(seen).into_iter().collect()
+}
+
+fn bundle(files: &[(&str, &str)]) -> Bundle {
+    let file = |(path, text): &(&str, &str)| {
+        let bytes = text.as_bytes().to_vec();
+        let is_executable = path.starts_with("bin/");
+        (
+            (*path).to_owned(),
+            BundleFile {
+                bytes,
+                is_executable,
+            },
+        )
+    };
+    Bundle {
+        files: files.iter().map(file).collect(),
+    }
+}
+
+fn ask() -> Ask<'static> {
+    Ask {
+        folder: "it",
+        name: None,
+        format: None,
+    }
+}
+
+type Made = (Bundle, Transformation);
+
+fn with(files: &[(&str, &str)], ask: &Ask<'_>) -> Result<Made, NotAdapted> {
+    adapt(&bundle(files), ask, &detect)
+}
+
+fn of(fields: &str) -> Result<Made, NotAdapted> {
+    let text = format!("---\n{fields}\n---\n{BODY}");
+    with(&[("SKILL.md", &text)], &ask())
+}
+
+/// What every reader takes, with the body as it was.
+fn read((made, done): &Made) -> Skill {
+    let text = made.text("SKILL.md").unwrap();
+    assert_eq!(reference(text, &done.name), [], "{text}");
+    let skill = load(text, &done.name).unwrap();
+    assert_eq!(skill.warnings, [], "{text}");
+    assert_eq!(skill.name, done.name);
+    skill
+}
+
+fn fate<'a>((_, done): &'a Made, field: &str) -> (Fate, &'a str) {
+    let found = done.fields.iter().find(|fate| fate.field == field);
+    let found = found.unwrap_or_else(|| panic!("no fate of {field}: {:?}", done.fields));
+    (found.fate, &found.why)
+}
+
+#[test]
+fn each_field_of_a_flavour_has_its_fate() {
+    const KEPT: &str = "name: it\ndescription: Does it.\n";
+    let cases: [(&str, &str, Fate, fn(&Skill) -> String, &str); 17] = [
+        (
+            "argument-hint",
+            "'[file]'",
+            Fate::Dropped,
+            |_| String::new(),
+            "",
+        ),
+        (
+            "user-invocable",
+            "false",
+            Fate::Dropped,
+            |_| String::new(),
+            "",
+        ),
+        (
+            "disable-model-invocation",
+            "true",
+            Fate::Dropped,
+            |_| String::new(),
+            "",
+        ),
+        ("context", "fork", Fate::Dropped, |_| String::new(), ""),
+        ("agent", "Explore", Fate::Dropped, |_| String::new(), ""),
+        (
+            "hooks",
+            "{Stop: [{command: x}]}",
+            Fate::Dropped,
+            |_| String::new(),
+            "",
+        ),
+        (
+            "when_to_use",
+            "Use it at noon.",
+            Fate::Translated,
+            |it| it.description.clone(),
+            "Does it. Use it at noon.",
+        ),
+        (
+            "triggers",
+            "[one, two]",
+            Fate::Translated,
+            |it| it.description.clone(),
+            "Does it. Use when: one, two.",
+        ),
+        (
+            "model",
+            "opus",
+            Fate::Translated,
+            |it| it.metadata["model"].clone(),
+            "opus",
+        ),
+        (
+            "effort",
+            "high",
+            Fate::Translated,
+            |it| it.metadata["effort"].clone(),
+            "high",
+        ),
+        (
+            "version",
+            "1.0",
+            Fate::Translated,
+            |it| it.metadata["version"].clone(),
+            "1.0",
+        ),
+        (
+            "author",
+            "{name: Ada}",
+            Fate::Translated,
+            |it| it.metadata["author"].clone(),
+            "{\"name\":\"Ada\"}",
+        ),
+        (
+            "tags",
+            "[a, b]",
+            Fate::Translated,
+            |it| it.metadata["tags"].clone(),
+            "a, b",
+        ),
+        (
+            "requires",
+            "{bins: [gws, jq]}",
+            Fate::Translated,
+            |it| it.compatibility.clone().unwrap(),
+            "Requires bins gws, jq.",
+        ),
+        (
+            "allowed-tools",
+            "[Read, 'Bash(git diff:*)']",
+            Fate::Translated,
+            |it| it.allowed_tools.join("|"),
+            "Read|Bash(git diff:*)",
+        ),
+        (
+            "tools",
+            "Read, Write",
+            Fate::Translated,
+            |it| it.allowed_tools.join("|"),
+            "Read|Write",
+        ),
+        (
+            "mood",
+            "good",
+            Fate::Translated,
+            |it| it.metadata["mood"].clone(),
+            "good",
+        ),
+    ];
+    for (field, value, expected, get, text) in cases {
+        let made = of(&format!("{KEPT}{field}: {value}")).unwrap();
+        assert_eq!(fate(&made, field).0, expected, "{field}");
+        let skill = read(&made);
+        assert_eq!(get(&skill), text, "{field}");
+        assert!(
+            expected != Fate::Dropped || !fate(&made, field).1.is_empty(),
+            "{field}"
+        );
+        let strict = Ask {
+            format: Some(Format::Standard),
+            ..ask()
+        };
+        let source = format!("---\n{KEPT}{field}: {value}\n---\n");
+        let made = with(&[("SKILL.md", &source)], &strict).unwrap();
+        read(&made);
+        let is_own = field == "allowed-tools";
+        assert_eq!(fate(&made, field).0 == Fate::Dropped, !is_own, "{field}");
+    }
+}
+
+#[test]
+fn formats_are_recognised() {
+    let text = |more: &str| format!("---\nname: it\ndescription: Does it.\n{more}---\n");
+    for (more, file, expected) in [
+        ("", None, Format::Standard),
+        ("mood: good\n", None, Format::Standard),
+        ("context: fork\n", None, Format::Claude),
+        ("allowed-tools: Read, Write\n", None, Format::Claude),
+        ("allowed-tools: Read Write\n", None, Format::Standard),
+        (
+            "triggers: [x]\nversion: 1\nmodel: x\n",
+            None,
+            Format::Openai,
+        ),
+        (
+            "context: fork\n",
+            Some("agents/openai.yaml"),
+            Format::Openai,
+        ),
+    ] {
+        let text = text(more);
+        let mut files = vec![("SKILL.md", text.as_str())];
+        files.extend(file.map(|path| (path, "interface: {}")));
+        let (made, done) = with(&files, &ask()).unwrap();
+        assert_eq!(done.format, expected, "{more}");
+        assert_eq!(made.files.len(), 1, "{more}");
+        assert_eq!(done.left_out.len(), files.len() - 1);
+    }
+}
+
+#[test]
+fn names_are_made_or_refused() {
+    for (said, expected) in [
+        ("My Skill_2", Some("my-skill-2")),
+        ("-a--b-", Some("a-b")),
+        ("ＡＢｃ", Some("abc")),
+        ("技能", None),
+        ("a/b", None),
+        ("../..", None),
+        ("'---'", None),
+    ] {
+        let made = of(&format!("name: {said}\ndescription: Does it."));
+        match (made, expected) {
+            (Ok(made), Some(name)) => assert_eq!(read(&made).name, name),
+            (Err(bad), None) => assert!(bad.help.contains("--name"), "{said}"),
+            (made, _) => panic!("{said}: {:?}", made.map(|(_, done)| done.name)),
+        }
+    }
+    let named = Ask {
+        name: Some("Other"),
+        ..ask()
+    };
+    let made = with(
+        &[("SKILL.md", "---\nname: 技能\ndescription: x\n---\n")],
+        &named,
+    )
+    .unwrap();
+    assert_eq!(read(&made).name, "other");
+    let made = of("description: Does it.").unwrap();
+    assert_eq!(read(&made).name, "it");
+}
+
+#[test]
+fn what_has_no_room_is_kept_elsewhere() {
+    let long = "word ".repeat(250);
+    let made = of(&format!(
+        "name: it\ndescription: {long}\nwhen_to_use: Now.\ncompatibility: {long}"
+    ))
+    .unwrap();
+    let skill = read(&made);
+    assert!(skill.description.ends_with("word…"));
+    assert_eq!(skill.metadata["description"], long.trim());
+    assert_eq!(skill.metadata["when_to_use"], "Now.");
+    assert!(skill.compatibility.unwrap().ends_with("word…"));
+    assert_eq!(made.1.review.len(), 3);
+}
+
+#[test]
+fn secrets_and_caches_are_left_out_and_nothing_else_is_touched() {
+    let text = format!("---\nname: it\ndescription: Does it.\n---\n{BODY}");
+    let out = [
+        ".env",
+        ".env.local",
+        "a/ID_RSA.pub",
+        "credentials.json",
+        "k/x.pem",
+        "x.key",
+        "credentials/a",
+        "node_modules/x/a.js",
+        "scripts/__pycache__/a.pyc",
+        "x/.git/hooks/a",
+        "a.PEM",
+    ];
+    let mut files = vec![("SKILL.md", text.as_str()), ("notes", "TOKEN_OF_ADA")];
+    files.extend(out.map(|path| (path, "x")));
+    files.extend([
+        ("references/a.md", "a\r\n"),
+        ("scripts/a.sh", "#!/bin/sh\n"),
+        ("bin/run", "\u{0}"),
+        ("keys.md", "k"),
+    ]);
+    let (made, done) = with(&files, &ask()).unwrap();
+    let kept: Vec<&str> = made.files.keys().map(String::as_str).collect();
+    assert_eq!(
+        kept,
+        [
+            "SKILL.md",
+            "bin/run",
+            "keys.md",
+            "references/a.md",
+            "scripts/a.sh"
+        ]
+    );
+    assert_eq!(done.left_out.len(), out.len() + 1);
+    let before = bundle(&files);
+    assert!(
+        kept.iter()
+            .skip(1)
+            .all(|path| made.files[*path] == before.files[*path])
+    );
+    assert!(made.text("SKILL.md").unwrap().ends_with(BODY));
+    assert_eq!(done.scripts, ["bin/run", "scripts/a.sh"]);
+    assert!(
+        done.suggestion
+            .unwrap()
+            .ends_with("      scripts/a.sh: {}\n")
+    );
+    let bad = with(
+        &[(
+            "SKILL.md",
+            "---\nname: it\ndescription: TOKEN_OF_ADA\n---\n",
+        )],
+        &ask(),
+    );
+    assert!(bad.unwrap_err().message.contains("a token"));
+    // Written so that only what is made of it shows it.
+    let bad = with(
+        &[(
+            "SKILL.md",
+            "---\nname: it\ndescription: \"TOKEN_OF\\x5fADA\"\n---\n",
+        )],
+        &ask(),
+    );
+    assert!(bad.unwrap_err().message.contains("a token"));
+}
+
+#[test]
+fn escapes_hide_no_secret() {
+    for value in ["\"-\\x2d-KEY\"", "[\"TOKEN_OF\\x5fADA\"]"] {
+        for field in ["license", "compatibility", "tags", "when_to_use", "tools"] {
+            let bad = of(&format!("name: it\ndescription: x\n{field}: {value}"));
+            assert!(bad.is_err(), "{field}: {value}");
+        }
+    }
+}
+
+#[test]
+fn what_wf_is_told_stays_only_as_a_block() {
+    let made = of("name: it\ndescription: x\nmetadata:\n  a: 1\n  wf: |\n    scripts:\n      scripts/a.sh: {}").unwrap();
+    let skill = read(&made);
+    let text = made.0.text("SKILL.md").unwrap();
+    assert_eq!(
+        &text[skill.own.unwrap().range()],
+        "    scripts:\n      scripts/a.sh: {}"
+    );
+    for wf in ["wf: {scripts: {}}", "wf: 'x'", "wf: |\n    a: ---"] {
+        let made = of(&format!("name: it\ndescription: x\nmetadata:\n  {wf}")).unwrap();
+        assert_eq!(fate(&made, "metadata.wf").0, Fate::Dropped);
+        assert_eq!(read(&made).own, None);
+    }
+}
+
+#[test]
+fn what_cannot_be_read_is_refused() {
+    for text in [
+        "",
+        "# no front matter\n",
+        "---\nname: it\n---\n",
+        "---\n- a\n---\n",
+        "---\nname: it\ndescription: ''\n---\n",
+    ] {
+        let bad = with(&[("SKILL.md", text)], &ask()).unwrap_err();
+        assert!(!bad.help.is_empty(), "{text}");
+    }
+    assert!(with(&[("README.md", "x")], &ask()).is_err());
+    let (made, done) = with(
+        &[("skill.md", "---\nname: it\ndescription: x\n---\n")],
+        &ask(),
+    )
+    .unwrap();
+    assert!(made.files.contains_key("SKILL.md") && made.files.len() == 1);
+    assert_eq!(done.review.len(), 1);
+}

@@ -71,7 +71,7 @@ pub(super) fn sorted(
 fn why_not(path: &str, file: &BundleFile, format: Format, detect: Detect<'_>) -> Option<String> {
     let lower = path.to_lowercase();
     let mut parts = lower.split('/');
-    if lower.split('/').any(|part| CACHES.contains(&part)) || lower.ends_with(".pyc") {
+    if lower.split('/').any(|part| CACHES.contains(&part)) || ending(&lower) == "pyc" {
         return Some("programs make it anew".to_owned());
     }
     if lower.ends_with(".ds_store") {
@@ -102,12 +102,15 @@ pub(super) fn secret(text: &str, detect: Detect<'_>) -> Option<&'static str> {
     Some(seen.next()?.what)
 }
 
+fn ending(path: &str) -> &str {
+    let name = path.rsplit('/').next().unwrap_or_default();
+    name.rsplit_once('.').map_or("", |(_, ending)| ending)
+}
+
 /// The files that a step could run.
 pub(super) fn scripts(bundle: &Bundle) -> Vec<String> {
     let could = |(path, file): &(&String, &BundleFile)| {
-        let name = path.rsplit('/').next().unwrap_or_default();
-        let ending = name.rsplit_once('.').map_or("", |(_, ending)| ending);
-        let is_read = SCRIPTS.contains(&ending);
+        let is_read = SCRIPTS.contains(&ending(path));
         is_read && path.starts_with("scripts/") || file.is_executable && *path != "SKILL.md"
     };
     let all = bundle.files.iter().filter(could);

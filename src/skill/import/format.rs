@@ -16,7 +16,7 @@ pub enum Format {
     Standard,
     /// With the fields of Claude Code.
     Claude,
-    /// With the fields or the files of OpenAI's Codex and those who do alike.
+    /// With the fields or the files of Codex and those who do alike.
     Openai,
 }
 

@@ -69,132 +69,65 @@ fn fate<'a>((_, done): &'a Made, field: &str) -> (Fate, &'a str) {
     (found.fate, &found.why)
 }
 
+/// A field, its value, and the line that becomes of it; none if it is dropped.
+const FIELDS: [(&str, &str, &str); 17] = [
+    ("argument-hint", "'[file]'", ""),
+    ("user-invocable", "false", ""),
+    ("disable-model-invocation", "true", ""),
+    ("context", "fork", ""),
+    ("agent", "Explore", ""),
+    ("hooks", "{Stop: [{command: x}]}", ""),
+    (
+        "when_to_use",
+        "Use it.",
+        r#"description: "Does it. Use it.""#,
+    ),
+    (
+        "triggers",
+        "[one, two]",
+        r#"description: "Does it. Use when: one, two.""#,
+    ),
+    ("model", "opus", r#"  "model": "opus""#),
+    ("effort", "high", r#"  "effort": "high""#),
+    ("version", "1.0", r#"  "version": "1.0""#),
+    (
+        "author",
+        "{name: Ada}",
+        r#"  "author": "{\"name\":\"Ada\"}""#,
+    ),
+    ("tags", "[a, b]", r#"  "tags": "a, b""#),
+    (
+        "requires",
+        "{bins: [gws, jq]}",
+        r#"compatibility: "Requires bins gws, jq.""#,
+    ),
+    (
+        "allowed-tools",
+        "[Read, 'Bash(git diff:*)']",
+        r#"allowed-tools: "Read Bash(git diff:*)""#,
+    ),
+    ("tools", "Read, Write", r#"allowed-tools: "Read Write""#),
+    ("mood", "good", r#"  "mood": "good""#),
+];
+
 #[test]
 fn each_field_of_a_flavour_has_its_fate() {
-    const KEPT: &str = "name: it\ndescription: Does it.\n";
-    let cases: [(&str, &str, Fate, fn(&Skill) -> String, &str); 17] = [
-        (
-            "argument-hint",
-            "'[file]'",
-            Fate::Dropped,
-            |_| String::new(),
-            "",
-        ),
-        (
-            "user-invocable",
-            "false",
-            Fate::Dropped,
-            |_| String::new(),
-            "",
-        ),
-        (
-            "disable-model-invocation",
-            "true",
-            Fate::Dropped,
-            |_| String::new(),
-            "",
-        ),
-        ("context", "fork", Fate::Dropped, |_| String::new(), ""),
-        ("agent", "Explore", Fate::Dropped, |_| String::new(), ""),
-        (
-            "hooks",
-            "{Stop: [{command: x}]}",
-            Fate::Dropped,
-            |_| String::new(),
-            "",
-        ),
-        (
-            "when_to_use",
-            "Use it at noon.",
-            Fate::Translated,
-            |it| it.description.clone(),
-            "Does it. Use it at noon.",
-        ),
-        (
-            "triggers",
-            "[one, two]",
-            Fate::Translated,
-            |it| it.description.clone(),
-            "Does it. Use when: one, two.",
-        ),
-        (
-            "model",
-            "opus",
-            Fate::Translated,
-            |it| it.metadata["model"].clone(),
-            "opus",
-        ),
-        (
-            "effort",
-            "high",
-            Fate::Translated,
-            |it| it.metadata["effort"].clone(),
-            "high",
-        ),
-        (
-            "version",
-            "1.0",
-            Fate::Translated,
-            |it| it.metadata["version"].clone(),
-            "1.0",
-        ),
-        (
-            "author",
-            "{name: Ada}",
-            Fate::Translated,
-            |it| it.metadata["author"].clone(),
-            "{\"name\":\"Ada\"}",
-        ),
-        (
-            "tags",
-            "[a, b]",
-            Fate::Translated,
-            |it| it.metadata["tags"].clone(),
-            "a, b",
-        ),
-        (
-            "requires",
-            "{bins: [gws, jq]}",
-            Fate::Translated,
-            |it| it.compatibility.clone().unwrap(),
-            "Requires bins gws, jq.",
-        ),
-        (
-            "allowed-tools",
-            "[Read, 'Bash(git diff:*)']",
-            Fate::Translated,
-            |it| it.allowed_tools.join("|"),
-            "Read|Bash(git diff:*)",
-        ),
-        (
-            "tools",
-            "Read, Write",
-            Fate::Translated,
-            |it| it.allowed_tools.join("|"),
-            "Read|Write",
-        ),
-        (
-            "mood",
-            "good",
-            Fate::Translated,
-            |it| it.metadata["mood"].clone(),
-            "good",
-        ),
-    ];
-    for (field, value, expected, get, text) in cases {
-        let made = of(&format!("{KEPT}{field}: {value}")).unwrap();
-        assert_eq!(fate(&made, field).0, expected, "{field}");
-        let skill = read(&made);
-        assert_eq!(get(&skill), text, "{field}");
+    let strict = Ask {
+        format: Some(Format::Standard),
+        ..ask()
+    };
+    for (field, value, line) in FIELDS {
+        let source = format!("---\nname: it\ndescription: Does it.\n{field}: {value}\n---\n");
+        let made = with(&[("SKILL.md", &source)], &ask()).unwrap();
+        read(&made);
+        let (found, why) = fate(&made, field);
+        assert_eq!(found == Fate::Dropped, line.is_empty(), "{field}");
+        assert!(!why.is_empty(), "{field}");
+        let text = made.0.text("SKILL.md").unwrap();
         assert!(
-            expected != Fate::Dropped || !fate(&made, field).1.is_empty(),
-            "{field}"
+            line.is_empty() || text.lines().any(|one| one == line),
+            "{line}: {text}"
         );
-        let strict = Ask {
-            format: Some(Format::Standard),
-            ..ask()
-        };
-        let source = format!("---\n{KEPT}{field}: {value}\n---\n");
         let made = with(&[("SKILL.md", &source)], &strict).unwrap();
         read(&made);
         let is_own = field == "allowed-tools";
@@ -329,6 +262,10 @@ fn secrets_and_caches_are_left_out_and_nothing_else_is_touched() {
             .unwrap()
             .ends_with("      scripts/a.sh: {}\n")
     );
+}
+
+#[test]
+fn a_skill_md_with_a_secret_is_refused() {
     let bad = with(
         &[(
             "SKILL.md",

@@ -45,7 +45,7 @@ enum Flavour {
     Standard,
     /// Claude Code
     Claude,
-    /// OpenAI's Codex and alike
+    /// Codex and alike
     Openai,
 }
 

@@ -154,11 +154,21 @@ fn a_skill_from_git_is_that_of_its_commit_and_runs_with_what_is_suggested() {
     by(&house, &["run", "p.md"]).exits(0);
 }
 
-#[test]
-fn what_a_repository_could_do_to_us_it_does_not() {
-    let house = Sandbox::new();
-    repository(&house);
-    // Hooks and filters of either side are not executed.
+/// Commits what was added, without hooks.
+fn commit(house: &Sandbox, message: &str) {
+    let quiet = [
+        "-c",
+        "core.hooksPath=/dev/null",
+        "commit",
+        "--quiet",
+        "-m",
+        message,
+    ];
+    git(house, &quiet);
+}
+
+/// Hooks that would tell that they were executed.
+fn hooked(house: &Sandbox) {
     for hook in [
         "post-checkout",
         "upload-pack",
@@ -173,53 +183,31 @@ fn what_a_repository_could_do_to_us_it_does_not() {
         let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
         std::fs::set_permissions(house.at(&path), mode).unwrap();
     }
+}
+
+#[test]
+fn what_a_repository_could_do_to_us_it_does_not() {
+    let house = Sandbox::new();
+    repository(&house);
+    // Hooks and filters of either side are not executed.
+    hooked(&house);
     house.file("repo/all/sums/.gitattributes", "* filter=evil\n");
     git(&house, &["add", "--all", "--force"]);
-    git(
-        &house,
-        &[
-            "-c",
-            "core.hooksPath=/dev/null",
-            "commit",
-            "--quiet",
-            "-m",
-            "filter",
-        ],
-    );
+    commit(&house, "filter");
     house.file(".gitconfig", "[filter \"evil\"]\nsmudge = touch hooked\n");
     by(&house, &["skill", "import", "git:repo#main:all/sums"]).exits(0);
     assert!(!house.at("hooked").exists());
 
     std::os::unix::fs::symlink("/etc/hostname", house.at("repo/all/count/link")).unwrap();
     git(&house, &["add", "--all"]);
-    git(
-        &house,
-        &[
-            "-c",
-            "core.hooksPath=/dev/null",
-            "commit",
-            "--quiet",
-            "-m",
-            "link",
-        ],
-    );
+    commit(&house, "link");
     by(&house, &["skill", "import", "git:repo#main:all/count"])
         .exits(2)
         .says("link is a link, which could lead out of the skill");
     let own = git(&house, &["rev-parse", "HEAD"]);
     let module = format!("160000,{own},all/sums/module");
     git(&house, &["update-index", "--add", "--cacheinfo", &module]);
-    git(
-        &house,
-        &[
-            "-c",
-            "core.hooksPath=/dev/null",
-            "commit",
-            "--quiet",
-            "-m",
-            "module",
-        ],
-    );
+    commit(&house, "module");
     by(
         &house,
         &[

@@ -36,8 +36,7 @@ impl Hold {
     /// Waits until nobody else changes skills here.
     pub fn take(workspace: &Workspace) -> Result<Self, Failure> {
         let dir = workspace.root.join(SKILLS);
-        let taken = fs::create_dir_all(&dir).and_then(|()| {
-            let folder = File::open(&dir)?;
+        let taken = File::open(&workspace.root).and_then(|folder| {
             folder.lock()?;
             Ok(folder)
         });
@@ -64,7 +63,9 @@ impl Hold {
             path,
             is_placed: false,
         };
-        let written = gone(&staged.path).and_then(|()| write(&staged.path, bundle));
+        let written = fs::create_dir_all(&self.dir)
+            .and_then(|()| gone(&staged.path))
+            .and_then(|()| write(&staged.path, bundle));
         written.map_err(|error| failed("the skill cannot be written", &error))?;
         crash::point("skill.staged");
         Ok(staged)
@@ -105,6 +106,8 @@ impl Drop for Staged {
     fn drop(&mut self) {
         if !self.is_placed {
             let _ = gone(&self.path);
+            // A folder that was made for it goes, too; one that holds something stays.
+            let _ = self.path.parent().map(fs::remove_dir);
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Makes a skill of another flavour one of the standard (Silas 10.4.1).
 //!
-//! [`adapt`] takes the files of a folder and gives those that are written, and a
+//! [`adapt()`] takes the files of a folder and gives those that are written, and a
 //! [`Transformation`]: what became of each field of the front matter, which files were left out,
 //! and what a person has to look at. The Markdown and the scripts stay as they are, byte for byte.
 //!

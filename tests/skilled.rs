@@ -152,6 +152,29 @@ fn a_skill_that_changes_while_a_plan_runs_is_not_executed() {
 }
 
 #[test]
+fn what_lies_in_a_folder_that_is_no_part_of_a_skill_is_not_executed() {
+    for (folder, script) in [
+        ("__pycache__", "a.sh"),
+        (".git", "a.py"),
+        ("scripts/.git", "a"),
+    ] {
+        let house = house();
+        let path = format!("skills/tools/{folder}/{script}");
+        house.file(
+            &format!("{path}.new"),
+            "#!/bin/sh\nprint(666) || echo 666\n",
+        );
+        let steps = format!(
+            "  - {{id: first, run: \"mv {path}.new {path} && chmod 755 {path}\", artifacts: [\"skills/**\"]}}\n\
+             \x20 - {{id: evil, depends_on: [first], skill: {{name: tools, script: {folder}/{script}}}}}\n"
+        );
+        let ran = run(&house, &steps, &[]);
+        let ran = ran.exits(1).says(&format!("file was not approved: {path}"));
+        assert!(ran.says("wf skill lock").all().contains("evil"));
+    }
+}
+
+#[test]
 fn without_a_sandbox_no_script_of_a_skill_runs() {
     let house = house();
     house.file("wf.yaml", "sandbox: off\n");

@@ -18,6 +18,9 @@ use crate::model::Plan;
 const REMEDY: &str =
     "approve the plan again, or let the step that makes it name it in its `artifacts`";
 
+/// The same of a file of a skill, which no step may make.
+const REMEDY_OF_SKILL: &str = "a skill is used as it was locked: take the change back, or lock the skill (wf skill lock) and begin anew";
+
 /// The files that were approved: only these are executed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Pins {
@@ -80,8 +83,14 @@ impl Pins {
         };
         let mut held = Held::new(&self.root);
         let executed = executed(said);
-        for folder in self.run_from(command, executed.keys()) {
+        let words = self.words(command);
+        for folder in self.run_from(&words, executed.keys()) {
             self.whole(folder, &mut held)?;
+        }
+        // Some folders of a skill are no part of it, and nothing in them was approved.
+        let of_skills = words.iter().chain(executed.keys());
+        for path in of_skills.filter(|path| self.is_of_skill(path)) {
+            held.see(self.look(path, Role::Script, &[])?);
         }
         let others = executed.into_iter().filter(|_| !self.only_skills);
         for (path, role) in others {
@@ -96,24 +105,32 @@ impl Pins {
         Ok(held)
     }
 
+    /// The words of a command that could be paths, relative to the root.
+    fn words(&self, command: &Command) -> Vec<String> {
+        let words = command.argv.iter();
+        let words = words.map(|word| tidy(&command.cwd.join(word)));
+        let below = words.filter_map(|word| {
+            let below = word.strip_prefix(&self.root).ok()?;
+            Some(below.to_str()?.to_owned())
+        });
+        below.collect()
+    }
+
     /// The skills that a command runs something of.
     fn run_from<'a>(
         &'a self,
-        command: &Command,
+        words: &'a [String],
         executed: impl Iterator<Item = &'a String> + Clone,
     ) -> impl Iterator<Item = &'a String> {
-        let words = command
-            .argv
-            .iter()
-            .map(|word| tidy(&command.cwd.join(word)));
-        let words: Vec<PathBuf> = words.collect();
         self.skills.iter().filter(move |folder| {
-            let place = self.root.join(folder);
-            words.iter().any(|word| word.starts_with(&place))
-                || executed
-                    .clone()
-                    .any(|path| Path::new(path).starts_with(folder))
+            let mut all = words.iter().chain(executed.clone());
+            all.any(|path| Path::new(path).starts_with(folder))
         })
+    }
+
+    fn is_of_skill(&self, path: &str) -> bool {
+        let mut skills = self.skills.iter();
+        skills.any(|folder| Path::new(path).starts_with(folder))
     }
 
     /// Looks at all files of a skill: a script may read each of them, and one that was not there
@@ -136,7 +153,7 @@ impl Pins {
             }
         }
         if end == End::Nothing && self.files.contains_key(path) {
-            return Err(refusal(&format!("approved file is gone: {path}")));
+            return Err(self.refusal(path, &format!("approved file is gone: {path}")));
         }
         Ok(Seen::new(path, role, posts))
     }
@@ -152,14 +169,19 @@ impl Pins {
             None if role == Role::Read => return Ok(()),
             None => format!("file was not approved: {named}"),
         };
-        Err(refusal(&said))
+        Err(self.refusal(named, &said))
+    }
+
+    fn refusal(&self, path: &str, said: &str) -> Unable {
+        let remedy = if self.is_of_skill(path) {
+            REMEDY_OF_SKILL
+        } else {
+            REMEDY
+        };
+        Unable::logical(format!("{said}; {remedy}"))
     }
 }
 
 fn is_product(products: &[GlobSet], path: &str) -> bool {
     products.iter().any(|glob| glob.is_match(path))
-}
-
-fn refusal(said: &str) -> Unable {
-    Unable::logical(format!("{said}; {REMEDY}"))
 }

@@ -26,7 +26,7 @@ pub const MAX_ALL: u64 = 50 << 20;
 pub const MAX_SKILL_MD: u64 = 1 << 20;
 
 /// Folders that are no part of a skill: they change without anybody having changed the skill.
-const LEFT_OUT: [&str; 2] = [".git", "__pycache__"];
+pub const LEFT_OUT: [&str; 2] = [".git", "__pycache__"];
 
 /// Why the folder of a skill cannot be read.
 #[derive(Debug, thiserror::Error)]

@@ -2,7 +2,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use crate::cli::{Exit, Failure};
-use crate::skill::disk::{MAX_ALL, MAX_FILE, MAX_FILES, MAX_SKILL_MD};
+use crate::skill::disk::{LEFT_OUT, MAX_ALL, MAX_DEPTH, MAX_FILE, MAX_FILES, MAX_SKILL_MD};
 use crate::skill::{Bundle, BundleFile};
 
 /// Fetches one commit of a repository and reads a folder of it. Nothing is checked out, so that no
@@ -50,6 +50,9 @@ pub(super) fn fetch(
     let mut all = 0;
     for row in listed.split('\0').filter(|row| !row.is_empty()) {
         let (path, object, is_executable, size) = entry(row)?;
+        if !is_part(&path)? {
+            continue;
+        }
         all += size;
         if bundle.files.len() >= MAX_FILES || all > MAX_ALL {
             return Err(wrong(
@@ -66,6 +69,20 @@ pub(super) fn fetch(
         );
     }
     Ok((bundle, commit))
+}
+
+/// Whether a file is part of the skill, as it would be on the disk; too deep a one is refused.
+fn is_part(path: &str) -> Result<bool, Failure> {
+    let folders = path.rsplit_once('/').map_or("", |(folders, _)| folders);
+    if folders.split('/').any(|part| LEFT_OUT.contains(&part)) {
+        return Ok(false);
+    }
+    // The skill's own folder is the first.
+    if path.split('/').count() > MAX_DEPTH {
+        let message = format!("{} is more than {MAX_DEPTH} deep", path.escape_debug());
+        return Err(wrong(message).hint("take out what the skill does not need"));
+    }
+    Ok(true)
 }
 
 /// `MODE TYPE OBJECT SIZE<tab>PATH`

@@ -45,7 +45,10 @@ pub fn run(ui: &Ui, args: &LockArgs) -> Result<Exit, Failure> {
     for name in names {
         consent::id(&name)?;
         let Some(folder) = folder(&workspace, &name) else {
-            let message = format!("there is no skill `{name}` in the workspace");
+            let message = format!(
+                "there is no skill `{}` in the workspace",
+                name.escape_debug()
+            );
             return Err(
                 Failure::new(Exit::Usage, message).hint("wf skill list lists those that there are")
             );
@@ -107,6 +110,8 @@ fn check(
     let rules = Rules::of(ui, workspace)?;
     let (mut all_hold, mut text, mut rows) = (true, String::new(), Vec::new());
     for name in &names {
+        // It may be the name of a folder that nobody chose to be shown.
+        let shown = name.escape_debug();
         match one(ui, workspace, (&rules, &lock), name) {
             Ok(held) => {
                 let by: Vec<&str> = held.by.iter().map(|by| by.name.as_str()).collect();
@@ -115,13 +120,13 @@ fn check(
                 } else {
                     format!("approved by {}", by.join(", "))
                 };
-                text += &format!("{} {name}: {why}\n", paint(GOOD, "holds:"));
+                text += &format!("{} {shown}: {why}\n", paint(GOOD, "holds:"));
                 rows.push(json!({"skill": name, "holds": true, "by": by}));
             }
             Err(wrong) => {
                 all_hold = false;
                 let (why, remedy) = (wrong.told(), wrong.remedy(name));
-                text += &format!("{} {name}: {why}\n  {remedy}\n", paint(BAD, "wrong:"));
+                text += &format!("{} {shown}: {why}\n  {remedy}\n", paint(BAD, "wrong:"));
                 rows.push(json!({"skill": name, "holds": false, "why": why, "remedy": remedy}));
             }
         }

@@ -271,3 +271,31 @@ fn a_goal_looks_at_it_on_a_schedule() {
     Did::of(&mut run).exits(0);
     assert!(place.at("connections/box.json").exists());
 }
+
+#[test]
+fn a_step_reads_a_secret_of_a_connection_and_nobody_sees_it() {
+    let place = place();
+    let plan = |secret: &str| {
+        format!(
+            "---\nkind: plan\nid: p\nsecrets: {{TOKEN: {{from: connection, connection: box, secret: {secret}}}}}\n\
+             steps:\n  - {{id: call, env: {{TOKEN: \"{{{{ secrets.TOKEN }}}}\"}}, run: 'test ${{#TOKEN}} = 19 && echo got $TOKEN'}}\n---\n"
+        )
+    };
+    place.file("p.md", plan("token"));
+    at(&place, NOW, &["run", "p.md"])
+        .exits(1)
+        .says("the connection `box` does not give it");
+    add(&place).exits(0);
+    at(&place, NOW, &["run", "p.md"]).exits(0);
+    let said = at(&place, NOW, &["logs", "--last"]).exits(0);
+    assert!(said.all().contains("got ***"), "{}", said.all());
+    nothing_leaked(&place);
+    let shown = at(&place, NOW, &["connection", "show", "box"]).exits(0);
+    shown.says("used           2026-11-21 10:00:00");
+    place.file("p.md", plan("other"));
+    at(&place, NOW, &["run", "p.md"])
+        .exits(1)
+        .says("it has no secret `other`");
+    place.file("p.md", plan("../key"));
+    at(&place, NOW, &["check", "p.md"]).exits(3);
+}

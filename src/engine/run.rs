@@ -102,9 +102,13 @@ impl Ongoing {
         } = errand;
         let dir = session.store.folder().create_run(&this.id)?;
         let declared = plan.parts().secrets.clone();
-        let (host, root) = (Arc::clone(&session.host), session.root.clone());
-        let secrets =
-            Secrets::new(declared, host, root, session.hands.clone()).with(session.secrets.clone());
+        let host = Arc::clone(&session.host);
+        let places = (
+            session.root.clone(),
+            session.store.folder().path().to_path_buf(),
+        );
+        let secrets = Secrets::new(declared, host, places, session.hands.clone());
+        let secrets = secrets.with(session.secrets.clone());
         let secrets = secrets.pinned(pins.clone());
         let mask = Mutex::new((0, Mask::default()));
         let keys = Mutex::default();

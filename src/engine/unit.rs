@@ -15,7 +15,7 @@ use crate::exec::{
     Env, OnOutput, Stop, Unable, attempt, correction, http, log, outputs, usage, wait,
 };
 use crate::machine::{Attempt, Correction, Ended, Exit, Happening, Item, Place, Usage};
-use crate::model::{Http, Object, Plan, Step, StepIx, Wait, Work};
+use crate::model::{Http, Object, Plan, SecretSource, Step, StepIx, Wait, Work};
 use crate::name::EnvName;
 use crate::time::Moment;
 use crate::verify::classify;
@@ -301,8 +301,20 @@ impl Task {
             let secret = self.run.secrets.get(&name).await;
             let secret = secret.map_err(|error| Unable::environmental(error.to_string()))?;
             found.insert(name.to_string(), secret.expose().to_owned());
+            self.used(&name);
         }
         Ok(found)
+    }
+
+    /// Notes that a connection was used, so that it is kept alive. If that cannot be written, only
+    /// that is lost.
+    fn used(&self, name: &EnvName) {
+        let mut declared = self.run.plan.parts().secrets.iter();
+        let from = declared.find(|secret| secret.name == *name);
+        if let Some(SecretSource::Connection { name, .. }) = from.map(|secret| &secret.source) {
+            let session = &self.run.session;
+            drop(session.store.connection_used(name, session.clock.now()));
+        }
     }
 
     /// Does something with what this attempt's templates read.

@@ -18,7 +18,7 @@ use super::{Hands, Host, Stop};
 use crate::machine::Exit;
 use crate::mask::weakness;
 use crate::model::{Secret, SecretSource};
-use crate::name::EnvName;
+use crate::name::{EnvName, PlanId, RefId};
 
 #[cfg(test)]
 mod tests;
@@ -53,6 +53,8 @@ pub struct Secrets {
     declared: Vec<Secret>,
     host: Arc<Host>,
     root: PathBuf,
+    /// The state folder, which secrets of connections are in.
+    state: PathBuf,
     hands: Hands,
     everybodys: Everybodys,
     /// What is read; held while one is read, so that none is read twice.
@@ -122,11 +124,17 @@ impl std::fmt::Debug for Secrets {
 
 impl Secrets {
     /// Takes the declarations; nothing is read yet.
-    pub fn new(declared: Vec<Secret>, host: Arc<Host>, root: PathBuf, hands: Hands) -> Self {
+    pub fn new(
+        declared: Vec<Secret>,
+        host: Arc<Host>,
+        (root, state): (PathBuf, PathBuf),
+        hands: Hands,
+    ) -> Self {
         Self {
             declared,
             host,
             root,
+            state,
             hands,
             everybodys: Everybodys::default(),
             known: Mutex::default(),
@@ -183,7 +191,9 @@ impl Secrets {
         let bytes = masked.filter_map(|secret| match &secret.source {
             SecretSource::Env(variable) => of_variable(&self.host, variable).ok(),
             SecretSource::File(path) => of_file(&self.root.join(path)).ok(),
-            SecretSource::Command(_) | SecretSource::Keyring { .. } => None,
+            SecretSource::Command(_)
+            | SecretSource::Keyring { .. }
+            | SecretSource::Connection { .. } => None,
         });
         let values = bytes.filter_map(|bytes| value(bytes).ok());
         values
@@ -201,6 +211,7 @@ impl Secrets {
             SecretSource::Keyring { service, account } => {
                 super::keychain::read(service, account).await?
             }
+            SecretSource::Connection { name, secret } => self.of_connection(name, secret)?,
         };
         let value = value(bytes)?;
         match weakness(value.expose()) {
@@ -209,6 +220,14 @@ impl Secrets {
             )),
             _ => Ok(value),
         }
+    }
+
+    fn of_connection(&self, name: &PlanId, secret: &RefId) -> Result<Vec<u8>, String> {
+        let found = super::refs::secret(&self.state, name.as_str(), secret);
+        let found = found.map_err(|why| {
+            format!("the connection `{name}` does not give it: {why}; `wf connection list` lists those that there are")
+        })?;
+        Ok(found.expose().as_bytes().to_vec())
     }
 
     /// The program is the user's own, so it sees all of the engine's environment.

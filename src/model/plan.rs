@@ -7,7 +7,7 @@ use super::{
     Step, StepIx,
 };
 use crate::expr::Template;
-use crate::name::{EnvName, Name, PlanId, SkillName};
+use crate::name::{EnvName, Name, PlanId, RefId, SkillName};
 
 /// Steps and how we know they worked.
 pub struct Plan {
@@ -123,6 +123,13 @@ pub enum SecretSource {
         service: String,
         /// Whose it is.
         account: String,
+    },
+    /// A secret of a connection of this workspace.
+    Connection {
+        /// The connection.
+        name: PlanId,
+        /// What the secret is called there.
+        secret: RefId,
     },
 }
 

@@ -196,6 +196,7 @@ fn secrets(plan: &Plan) -> Value {
         SecretSource::File(path) => json!({ "file": path }),
         SecretSource::Command(words) => json!({ "command": words }),
         SecretSource::Keyring { service, account } => json!({ "keyring": [service, account] }),
+        SecretSource::Connection { name, secret } => json!({ "connection": [name, secret] }),
     };
     let secrets = plan.parts().secrets.iter();
     secrets

@@ -6,7 +6,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::Bundle;
+use super::{Bundle, SHELVES};
 use crate::digest::Digest;
 
 /// The file, in the root of the workspace.
@@ -132,6 +132,11 @@ impl Lock {
             );
             return Err(BadLock { line: 2, why });
         }
+        if let Some((name, why)) = lock.misplaced() {
+            let is_it = |line: &&str| line.trim_start().starts_with(&format!("{name:?}:"));
+            let line = text.lines().take_while(|line| !is_it(line)).count() + 1;
+            return Err(BadLock { line, why });
+        }
         let written = lock.text();
         if written != text {
             let same = text
@@ -146,6 +151,23 @@ impl Lock {
             });
         }
         Ok(lock)
+    }
+
+    /// A skill that could be called so nowhere, or lie there, and why.
+    fn misplaced(&self) -> Option<(&str, String)> {
+        self.skills.iter().find_map(|(name, locked)| {
+            let is_name = crate::name::PlanId::parse(name).is_ok();
+            let mut places = SHELVES.iter().map(|shelf| format!("{shelf}/{name}"));
+            if !is_name {
+                let why = "this is no name of a skill that can be locked";
+                Some((name.as_str(), why.to_owned()))
+            } else if places.any(|place| place == locked.folder) {
+                None
+            } else {
+                let folder = locked.folder.escape_debug();
+                Some((name.as_str(), format!("no skill `{name}` lies in {folder}")))
+            }
+        })
     }
 
     /// The one form that there is of it: sorted JSON, one line a file.

@@ -165,11 +165,13 @@ impl Loader<'_> {
         self.loaded.index.insert(path, index);
         if let Some((skill, own)) = skill {
             let name = name.clone();
+            let scripts = self.files.names(&format!("{folder}/scripts"));
             let loaded = LoadedSkill {
                 name,
                 folder,
                 skill,
                 own,
+                scripts,
             };
             self.loaded.skills.insert(index, loaded);
         }

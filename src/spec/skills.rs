@@ -24,9 +24,18 @@ pub struct LoadedSkill {
     pub skill: Skill,
     /// What it says to wf.
     pub own: SkillOwn,
+    /// The files of its folder `scripts`; none where that cannot be looked at.
+    pub scripts: Vec<String>,
 }
 
 impl LoadedSkill {
+    /// Whether a script is known not to be there.
+    pub fn lacks(&self, script: &str) -> bool {
+        let name = script.strip_prefix("scripts/");
+        let name = name.filter(|name| !name.contains('/') && !self.scripts.is_empty());
+        name.is_some_and(|name| self.scripts.iter().all(|known| known != name))
+    }
+
     /// The path of a script that a step means, in the folder; `None`: it does not say which.
     pub fn script(&self, used: &SkillUse) -> Option<String> {
         let said = used.script.as_ref().map(|script| script.value.as_str());

@@ -33,6 +33,18 @@ fn script(
 ) {
     let said = used.value.script.as_ref();
     let found = skill.own.script(said.map(|said| said.value.as_str()));
+    if let Some(script) = skill
+        .script(&used.value)
+        .filter(|script| skill.lacks(script))
+    {
+        let at = said.map_or(used.value.name.span, |said| said.span);
+        let message = format!("the skill `{}` has no file {script}", skill.name);
+        let mistake = Diagnostic::new(Code::UnknownScript, at, message);
+        let there = skill.scripts.iter().map(String::as_str);
+        let name = script.strip_prefix("scripts/").unwrap_or_default();
+        notes.misspelt(mistake, name, there, "name a file that is there");
+        return;
+    }
     match (found, said) {
         (Some((_, script)), _) => {
             declared(scene, step, (used, script), notes);

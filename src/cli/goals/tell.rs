@@ -122,7 +122,8 @@ async fn channel(ui: &Ui, ready: &Ready, by: &Value) -> Result<Channel, String> 
     let declared = ready.plan.parts().secrets.clone();
     let host = Arc::new(ui.env.host());
     let root = ready.workspace.root.clone();
-    let secrets = Secrets::new(declared, Arc::clone(&host), root.clone(), Hands::Own);
+    let places = (root.clone(), ready.workspace.state.clone());
+    let secrets = Secrets::new(declared, Arc::clone(&host), places, Hands::Own);
     if let Some(argv) = by.get("exec").and_then(Value::as_array) {
         let argv = argv.iter().filter_map(Value::as_str).map(str::to_owned);
         let known = secrets.known().await;

@@ -17,10 +17,15 @@ async fn read(source: SecretSource, dir: &std::path::Path) -> Result<Hidden, Str
         source,
         masked: true,
     };
-    let secrets = Secrets::new(vec![secret], Arc::new(host), dir.to_path_buf(), Hands::Own);
+    let secrets = Secrets::new(vec![secret], Arc::new(host), places(dir), Hands::Own);
     let read = secrets.get(&name).await.map_err(|error| error.to_string());
     assert_eq!(secrets.known().await.len(), usize::from(read.is_ok()));
     read
+}
+
+/// A workspace, and its state.
+fn places(dir: &std::path::Path) -> (std::path::PathBuf, std::path::PathBuf) {
+    (dir.to_path_buf(), dir.join(".wf"))
 }
 
 fn command(text: &str) -> SecretSource {
@@ -83,12 +88,7 @@ async fn a_secret_is_read_once_and_never_shown() {
         source,
         masked: true,
     };
-    let secrets = Secrets::new(
-        vec![secret],
-        Arc::default(),
-        dir.path().to_path_buf(),
-        Hands::Own,
-    );
+    let secrets = Secrets::new(vec![secret], Arc::default(), places(dir.path()), Hands::Own);
     let (first, second) = tokio::join!(secrets.get(&name), secrets.get(&name));
     assert_eq!(first.unwrap().expose(), "s3cr3t-t0ken");
     assert!(!format!("{second:?} {secrets:?}").contains("s3cr3t-t0ken"));
@@ -110,12 +110,7 @@ fn declared(secrets: &[(&str, SecretSource, bool)], dir: &std::path::Path) -> Se
         source: source.clone(),
         masked: *masked,
     });
-    Secrets::new(
-        secrets.collect(),
-        Arc::new(host),
-        dir.to_path_buf(),
-        Hands::Own,
-    )
+    Secrets::new(secrets.collect(), Arc::new(host), places(dir), Hands::Own)
 }
 
 async fn known(secrets: &Secrets) -> Vec<String> {

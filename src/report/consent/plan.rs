@@ -241,6 +241,9 @@ fn secret(secret: &Secret, sheet: &mut Sheet) {
         SecretSource::Keyring { service, account } => {
             format!("from the keyring: {account} at {service}")
         }
+        SecretSource::Connection { name, secret } => {
+            format!("from the connection {name}: {secret}")
+        }
     };
     sheet.put(Kind::Reach, Sense::Grant, &key, from);
     let (text, level) = if *masked {

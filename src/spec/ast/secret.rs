@@ -1,5 +1,6 @@
 use super::sound;
 use crate::diag::{Code, Diagnostic};
+use crate::name::{PlanId, RefId};
 use crate::source::Spanned;
 use crate::spec::decode::{Decoder, Fields, record, words};
 
@@ -18,6 +19,10 @@ record! {
         optional service: String,
         /// With `from: keyring`: whose the entry is.
         optional account: String,
+        /// With `from: connection`: the connection.
+        optional connection: Spanned<PlanId>,
+        /// With `from: connection`: what the secret is called there.
+        optional secret: Spanned<RefId>,
         /// Whether it is looked for in what is shown and kept: `true` if absent. With `false` it
         /// may be a short or an everyday word.
         optional mask: bool,
@@ -36,6 +41,8 @@ pub enum SecretFrom {
     Command,
     /// `keyring`
     Keyring,
+    /// `connection`
+    Connection,
 }
 
 words!(SecretFrom {
@@ -43,6 +50,7 @@ words!(SecretFrom {
     "file" => Self::File,
     "command" => Self::Command,
     "keyring" => Self::Keyring,
+    "connection" => Self::Connection,
 });
 
 /// A secret has the keys that its source needs, and no other.
@@ -54,8 +62,17 @@ fn one_source(secret: &mut Secret, fields: &Fields<'_, '_>, decoder: &mut Decode
         SecretFrom::File => ("file", &["path"]),
         SecretFrom::Command => ("command", &["run"]),
         SecretFrom::Keyring => ("keyring", &["service", "account"]),
+        SecretFrom::Connection => ("connection", &["connection", "secret"]),
     };
-    for name in ["name", "path", "run", "service", "account"] {
+    for name in [
+        "name",
+        "path",
+        "run",
+        "service",
+        "account",
+        "connection",
+        "secret",
+    ] {
         let is_given = fields.has(name);
         if is_given == keys.contains(&name) {
             continue;

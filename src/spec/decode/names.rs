@@ -1,6 +1,6 @@
 use super::{Decode, Decoder};
 use crate::diag::{Code, Diagnostic};
-use crate::name::{ArgName, BadName, EnvName, GateId, Name, PlanId, SkillName};
+use crate::name::{ArgName, BadName, EnvName, GateId, Name, PlanId, RefId, SkillName};
 use crate::source::Span;
 use crate::spec::yaml::{Node, Yaml};
 
@@ -61,4 +61,5 @@ names! {
     EnvName, "_";
     SkillName, "-";
     ArgName, "-";
+    RefId, "-";
 }

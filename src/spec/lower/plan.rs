@@ -110,8 +110,8 @@ impl Lowering<'_> {
             secrets: plan
                 .secrets
                 .iter()
-                .map(|(name, from)| secret(name, from))
-                .collect(),
+                .map(|(name, from)| secret(name, from).ok_or(NotLowered::Broken))
+                .collect::<Result<_, _>>()?,
             skills: plan
                 .skills
                 .as_ref()
@@ -164,7 +164,10 @@ fn params(plan: &ast::Plan) -> Vec<Param> {
         .collect()
 }
 
-fn secret(name: &crate::source::Spanned<crate::name::EnvName>, from: &ast::Secret) -> Secret {
+fn secret(
+    name: &crate::source::Spanned<crate::name::EnvName>,
+    from: &ast::Secret,
+) -> Option<Secret> {
     let source = match from.from.value {
         SecretFrom::Env => SecretSource::Env(from.name.clone().unwrap_or_default()),
         SecretFrom::File => SecretSource::File(from.path.clone().unwrap_or_default()),
@@ -173,12 +176,16 @@ fn secret(name: &crate::source::Spanned<crate::name::EnvName>, from: &ast::Secre
             service: from.service.clone().unwrap_or_default(),
             account: from.account.clone().unwrap_or_default(),
         },
+        SecretFrom::Connection => SecretSource::Connection {
+            name: from.connection.as_ref()?.value.clone(),
+            secret: from.secret.as_ref()?.value.clone(),
+        },
     };
-    Secret {
+    Some(Secret {
         name: name.value.clone(),
         source,
         masked: from.mask.unwrap_or(true),
-    }
+    })
 }
 
 /// What a plan says of its policy, completed by the workspace's.

@@ -20,6 +20,7 @@ secrets:
   BY_ENV: {from: env, name: HOST_VAR}
   BY_FILE: {from: file, path: keys/secret.txt, mask: false}
   BY_COMMAND: {from: command, run: [pass, show]}
+  BY_CONNECTION: {from: connection, connection: the-connection, secret: the-ref}
   BY_KEYRING: KEYRING
 skills: [tools]
 policy: {max_parallel: 17, on_failure: cancel, grace: 18s}
@@ -90,7 +91,7 @@ steps:
     run: |
       echo first script
     shell: [node, -e]
-    env: {STEP_VAR: "{{ secrets.BY_ENV }}"}
+    env: {STEP_VAR: "{{ secrets.BY_ENV }}", OF_CONNECTION: "{{ secrets.BY_CONNECTION }}"}
     cwd: some/where
     timeout: 20m
     queue_timeout: 21m

@@ -73,6 +73,7 @@ mod tests {
         let mut told = Told::to(kinds).unwrap();
         assert!(!told.was_told());
         kill_process(getpid(), Signal::USR2).unwrap();
-        assert!(told.was_told());
+        // The system delivers it when it comes to it.
+        assert!((0..10_000).any(|_| told.was_told()));
     }
 }

@@ -160,17 +160,21 @@ fn what_lies_in_a_folder_that_is_no_part_of_a_skill_is_not_executed() {
     ] {
         let house = house();
         let path = format!("skills/tools/{folder}/{script}");
+        let program = if script == "a.py" { "python3" } else { "sh" };
         house.file(
             &format!("{path}.new"),
             "#!/bin/sh\nprint(666) || echo 666\n",
         );
         let steps = format!(
             "  - {{id: first, run: \"mv {path}.new {path} && chmod 755 {path}\", artifacts: [\"skills/**\"]}}\n\
-             \x20 - {{id: evil, depends_on: [first], skill: {{name: tools, script: {folder}/{script}}}}}\n"
+             \x20 - {{id: good, skill: {{name: tools, script: read}}}}\n\
+             \x20 - {{id: evil, depends_on: [first, good], exec: [{program}, {path}]}}\n"
         );
         let ran = run(&house, &steps, &[]);
         let ran = ran.exits(1).says(&format!("file was not approved: {path}"));
         assert!(ran.says("wf skill lock").all().contains("evil"));
+        let step = format!("  - {{id: evil, skill: {{name: tools, script: {folder}/{script}}}}}\n");
+        run(&house, &step, &[]).exits(3).says("has no script");
     }
 }
 

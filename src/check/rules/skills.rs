@@ -5,6 +5,7 @@ use crate::diag::{Code, Diagnostic, nearest};
 use crate::expr::Template;
 use crate::model::misfit_arg;
 use crate::name::SkillName;
+use crate::skill::disk::LEFT_OUT;
 use crate::source::{Span, Spanned};
 use crate::spec::LoadedSkill;
 use crate::spec::ast::{Allow, Plan, SkillArgs, SkillScript, SkillUse, Step};
@@ -70,7 +71,7 @@ fn choice(skill: &LoadedSkill) -> String {
 
 /// A script that the skill says nothing of may be run, if it is there.
 fn undeclared(said: &Spanned<String>, skill: &LoadedSkill, notes: &mut Notes) {
-    let odd = |part: &str| matches!(part, "" | "." | "..");
+    let odd = |part: &str| matches!(part, "" | "." | "..") || LEFT_OUT.contains(&part);
     let is_path = said.value.contains('/') && !said.value.split('/').any(odd);
     if is_path && !said.value.chars().any(char::is_control) {
         return;

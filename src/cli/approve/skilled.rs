@@ -22,7 +22,11 @@ pub(super) fn skills_hold(
     names.dedup();
     let held = hold(ui, &ready.workspace, &names)?;
     // What is executed is what was looked at here, even if it was another for a moment.
-    if let Some(path) = held.iter().find_map(|held| other(held, pins)) {
+    if let Some((path, is_part)) = held.iter().find_map(|held| other(held, pins)) {
+        if !is_part {
+            let message = format!("{path} is no part of the skill that is locked");
+            return Err(Failure::new(Exit::Approval, message).hint("name a script of the skill"));
+        }
         let (since, hint) = if began {
             ("since the run began", "begin anew: wf run")
         } else {
@@ -41,12 +45,13 @@ pub(super) fn skills_hold(
         .hint("remove one of the two, or lock the one that is used: wf skill lock"))
 }
 
-/// A file of a skill that was not pinned as it was locked.
-fn other<'p>(held: &Held, pins: &'p [Pin]) -> Option<&'p str> {
+/// A file of a skill that was not pinned as it was locked, and whether it is part of the skill.
+fn other<'p>(held: &Held, pins: &'p [Pin]) -> Option<(&'p str, bool)> {
     let below = |pin: &'p Pin| Some((pin, pin.path.strip_prefix(&held.folder)?.strip_prefix('/')?));
     let mut own = pins.iter().filter_map(below);
     let differs = |(pin, path): &(&Pin, &str)| {
         held.files.get(*path).map(|file| file.digest) != Some(pin.digest)
     };
-    own.find(differs).map(|(pin, _)| pin.path.as_str())
+    let found = own.find(differs);
+    found.map(|(pin, path)| (pin.path.as_str(), held.files.contains_key(path)))
 }

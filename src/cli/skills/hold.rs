@@ -66,7 +66,7 @@ pub fn one(
     let Some(locked) = lock.skills.get(name) else {
         return shipped(workspace, rules, name);
     };
-    same(workspace, name, locked)?;
+    same(workspace, locked)?;
     let valid = holds(ui, rules, name, locked).map_err(Wrong::Refused)?;
     Ok(Held {
         name: name.to_owned(),
@@ -108,19 +108,7 @@ fn is_missing(workspace: &Workspace, shelf: &str, name: &str) -> bool {
 }
 
 /// Whether the files of a skill are those that were locked.
-fn same(workspace: &Workspace, name: &str, locked: &Locked) -> Result<(), Wrong> {
-    let usual = [
-        format!("skills/{name}"),
-        format!(".agents/skills/{name}"),
-        format!(".claude/skills/{name}"),
-    ];
-    if !usual.contains(&locked.folder) {
-        let message = format!(
-            "skills.lock says that `{name}` lies in {}, where no skill lies",
-            locked.folder.escape_debug()
-        );
-        return Err(Wrong::Unreadable(Failure::new(Exit::Approval, message)));
-    }
+fn same(workspace: &Workspace, locked: &Locked) -> Result<(), Wrong> {
     let bundle = fetch::read(&workspace.root.join(&locked.folder)).map_err(|failure| {
         Wrong::Unreadable(Failure {
             exit: Exit::Approval,

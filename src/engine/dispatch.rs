@@ -293,6 +293,8 @@ impl Dispatcher {
         F: Future<Output = Report> + Send + 'static,
     {
         let round = self.machine.replans();
+        // Boxed, because it is large, and is moved some times before it begins.
+        let work = Box::pin(work);
         self.units.spawn(async move { (round, work.await) })
     }
 

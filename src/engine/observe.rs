@@ -21,6 +21,19 @@ pub enum Stream {
     Err,
 }
 
+/// How much an observer wants to see of what attempts print.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Interest {
+    /// Nothing.
+    #[default]
+    Nothing,
+    /// The last lines, once an attempt has ended that may have failed: they are read from its log,
+    /// and what it prints goes from the keeper to the disk and no further.
+    Ends,
+    /// Everything, as it comes.
+    Everything,
+}
+
 /// Follows a run while it goes on: the progress view, the plain lines, the JSON stream.
 /// Called from one thread, in order; an event is shown only after it is durable.
 pub trait Observer {
@@ -44,9 +57,9 @@ pub trait Observer {
         None
     }
 
-    /// Whether [`Observer::output`] should be called at all.
-    fn wants_output(&self) -> bool {
-        false
+    /// With what [`Observer::output`] should be called.
+    fn wants_output(&self) -> Interest {
+        Interest::Nothing
     }
 
     /// Whether [`Observer::tick`] should be called, some times a second.

@@ -28,8 +28,8 @@ pub struct Session {
     pub root: PathBuf,
     /// The engine's own environment.
     pub host: Arc<Host>,
-    /// Globs of further names that a step may see of it.
-    pub pass: Vec<String>,
+    /// What every step sees of it.
+    pub(super) passed: Host,
     /// How much output of an attempt is kept, in bytes.
     pub log_limit: u64,
     /// Who starts processes.
@@ -174,7 +174,7 @@ impl Session {
             clock: ground.clock,
             root: ground.root,
             host: Arc::new(ground.host),
-            pass: ground.pass,
+            passed,
             log_limit: ground.log_limit,
             hands: ground.hands,
             around: ground.around,

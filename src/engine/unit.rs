@@ -11,9 +11,7 @@ use crate::exec::attempt::Gone;
 use crate::exec::environment::{self, Parts};
 use crate::exec::keeper::{self, Lost, Past, Recall, recall};
 use crate::exec::process::Command;
-use crate::exec::{
-    Env, OnOutput, Stop, Unable, attempt, correction, http, log, outputs, usage, wait,
-};
+use crate::exec::{Env, Stop, Unable, attempt, correction, http, log, outputs, usage, wait};
 use crate::machine::{Attempt, Correction, Ended, Exit, Happening, Item, Place, Usage};
 use crate::model::{Http, Object, Plan, SecretSource, Step, StepIx, Wait, Work};
 use crate::name::EnvName;
@@ -24,7 +22,7 @@ use super::dispatch::Report;
 use super::run::Ongoing;
 use super::scope::{Known, secrets_read};
 use super::words::of_skill;
-use super::{Stream, artifacts, nested};
+use super::{artifacts, nested};
 
 /// The work of one attempt.
 pub(super) struct Task {
@@ -78,6 +76,7 @@ impl Task {
                 Err(unable) => ended.exit = unable.into(),
             }
         }
+        self.show_end(step, &ended);
         Ok(Some(Happening::Ended(ended)))
     }
 
@@ -266,7 +265,7 @@ impl Task {
     fn parts<'a>(&'a self, step: &'a Step, output: &'a Path, correction: &'a Env) -> Parts<'a> {
         Parts {
             host: &self.run.session.host,
-            pass: &self.run.session.pass,
+            passed: &self.run.session.passed,
             allow: self.run.session.around.as_ref().and(step.allow.as_ref()),
             plan: &self.run.plan.parts().env,
             step: &step.env,
@@ -344,23 +343,6 @@ impl Task {
             seen: Vec::new(),
             usage: Usage::default(),
         }
-    }
-
-    fn on_output(&self) -> Option<OnOutput> {
-        let mut wants = false;
-        self.run
-            .session
-            .observe(|observer| wants = observer.wants_output());
-        let (run, attempt) = (Arc::clone(&self.run), self.attempt.clone());
-        let show = move |stream: log::Stream, bytes: &[u8]| {
-            let stream = match stream {
-                log::Stream::Out => Stream::Out,
-                log::Stream::Err | log::Stream::Note => Stream::Err,
-            };
-            run.session
-                .observe(|observer| observer.output(&run.this, &attempt, stream, bytes));
-        };
-        wants.then(|| Box::new(show) as OnOutput)
     }
 }
 

@@ -113,7 +113,9 @@ pub async fn run(job: Job, ties: Ties) -> Gone {
         output: job.most,
     };
     // What an attempt left here that was interrupted is not this one's.
-    let _ = std::fs::remove_file(&job.output);
+    if job.output.symlink_metadata().is_ok() {
+        let _ = std::fs::remove_file(&job.output);
+    }
     if job.command.sandbox.is_some() {
         // In a sandbox a file can only be shown if it is there.
         let _ = File::create_new(&job.output);

@@ -33,8 +33,8 @@ const BASE_OF_CHECKS: [&str; 2] = ["PATH", "HOME"];
 pub struct Parts<'a> {
     /// The engine's own environment.
     pub host: &'a Host,
-    /// Globs of further names that a step may see of it.
-    pub pass: &'a [String],
+    /// What every step sees of it: [`passed`].
+    pub passed: &'a Host,
     /// What it may reach, if it runs in a sandbox: then it sees no further names but those.
     pub allow: Option<&'a Allow>,
     /// The plan's variables.
@@ -62,7 +62,7 @@ pub struct Parts<'a> {
 /// The environment of a step.
 pub fn of_step(parts: &Parts<'_>, scope: &dyn Scope) -> Result<Env, EvalError> {
     let mut env = match parts.allow {
-        None => passed(parts.host, parts.pass),
+        None => parts.passed.clone(),
         Some(allow) => allowed(parts.host, allow),
     };
     for (name, value) in declared(parts.plan, parts.step, scope)? {

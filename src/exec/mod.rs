@@ -48,6 +48,7 @@ mod contain;
 mod ends;
 mod hands;
 mod head;
+mod pipe;
 mod spawn;
 mod stop;
 mod unable;

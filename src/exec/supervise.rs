@@ -5,11 +5,11 @@ use std::os::unix::process::ExitStatusExt as _;
 use std::process::ExitStatus;
 use std::time::Duration;
 
-use tokio::io::{AsyncRead, AsyncReadExt as _};
 use tokio::sync::watch;
 use tokio::time::Instant;
 
 use super::log::Stream;
+use super::pipe::Pipe;
 use super::process::Process;
 use super::sandbox::{Guard, Report};
 use super::{Stop, Unable};
@@ -29,9 +29,6 @@ const QUIET: Duration = Duration::from_millis(200);
 
 /// For ever, as far as a process is concerned.
 const A_YEAR: Duration = Duration::from_hours(365 * 24);
-
-/// What is read at once from a pipe: as much as it holds.
-const BUFFER: usize = 64 * 1024;
 
 /// Takes the output of a process while it runs.
 pub(super) trait Sink: Send {
@@ -137,12 +134,6 @@ struct Watched {
     reason: Option<Exit>,
 }
 
-/// One pipe from the process.
-struct Pipe<R> {
-    reader: Option<R>,
-    bytes: Vec<u8>,
-}
-
 /// What happens next.
 enum Happening {
     Out,
@@ -193,7 +184,12 @@ impl Watched {
             match happened {
                 Happening::Out => self.prints(out.drain(Stream::Out, sink)),
                 Happening::Err => self.prints(err.drain(Stream::Err, sink)),
-                Happening::Exit(status) => self.exited(status),
+                Happening::Exit(status) => {
+                    self.exited(status);
+                    // Usually all of it is there, and nothing needs to be waited for.
+                    self.prints(out.rest(Stream::Out, sink));
+                    self.prints(err.rest(Stream::Err, sink));
+                }
                 Happening::Stop(told) => self.told_to(told),
                 Happening::Quiet => sink.quiet(),
                 Happening::Due if !self.escalate(sink) => return self.ending(),
@@ -309,39 +305,6 @@ impl Watched {
             (None, Some(status)) => of_status(status),
             (None, None) => Exit::Cancelled,
         }
-    }
-}
-
-impl<R: AsyncRead + Unpin> Pipe<R> {
-    fn new(reader: Option<R>) -> Self {
-        Self {
-            reader,
-            bytes: Vec::new(),
-        }
-    }
-
-    fn is_closed(&self) -> bool {
-        self.reader.is_none()
-    }
-
-    /// Reads what there is; may be dropped while it waits. A pipe that ends or fails is closed.
-    async fn fill(&mut self) {
-        if let Some(reader) = &mut self.reader {
-            self.bytes.reserve(BUFFER);
-            if !matches!(reader.read_buf(&mut self.bytes).await, Ok(1..)) {
-                self.reader = None;
-            }
-        }
-    }
-
-    /// Passes on what was read; says how much that is.
-    fn drain(&mut self, stream: Stream, sink: &mut dyn Sink) -> usize {
-        let length = self.bytes.len();
-        if length > 0 {
-            sink.take(stream, &self.bytes);
-            self.bytes.clear();
-        }
-        length
     }
 }
 

@@ -7,6 +7,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
+use std::io::Read as _;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
@@ -15,6 +16,9 @@ use rustix::process::{Pid, Signal, WaitOptions};
 
 /// The variable that marks every process of one tree.
 pub const MARK: &str = "WF_TREE";
+
+/// How much of a process' status is read: more than comes before the last field that is looked at.
+const STAT: usize = 512;
 
 /// How often what was killed is looked for again, and the pause in between.
 const ROUNDS: usize = 200;
@@ -340,8 +344,12 @@ fn numbers() -> Vec<i32> {
 
 /// A process by its number.
 pub fn living(pid: i32) -> Option<Living> {
-    let stat = fs::read(format!("/proc/{pid}/stat")).ok()?;
-    read(pid, &String::from_utf8_lossy(&stat))
+    // One question to the system; what is looked at is in its beginning.
+    let mut stat = [0; STAT];
+    let length = fs::File::open(format!("/proc/{pid}/stat"))
+        .and_then(|mut file| file.read(&mut stat))
+        .ok()?;
+    read(pid, &String::from_utf8_lossy(stat.get(..length)?))
 }
 
 /// Reads a line of `/proc/<id>/stat`: `id (name) state parent group session …`. The name may

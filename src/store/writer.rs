@@ -161,11 +161,15 @@ impl Writer {
 }
 
 /// Does jobs inside a transaction. One that fails takes only its own changes back; an error
-/// here means that SQLite took everything back.
+/// here means that everything is to be taken back, or that SQLite has done so.
 fn work(
     writing: &Writing<'_>,
     jobs: &mut [Box<dyn Job>],
 ) -> Result<Vec<Result<(), StoreError>>, StoreError> {
+    if let [alone] = jobs {
+        // All changes are its own.
+        return alone.work(writing).map(|()| vec![Ok(())]);
+    }
     let mut outcomes = Vec::with_capacity(jobs.len());
     for job in jobs {
         writing.writer.execute("SAVEPOINT job")?;

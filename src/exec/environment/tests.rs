@@ -2,7 +2,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use super::{Parts, idempotency_key, of_check, of_step};
+use super::{Parts, idempotency_key, of_check, of_step, passed};
 use crate::exec::{Env, Host};
 use crate::expr::{EvalError, Ref, Scope, StatusTest, Template};
 use crate::machine::{Attempt, Item, Place};
@@ -63,7 +63,7 @@ fn step(pass: &[&str], own: &[EnvVar], item: Option<(Value, Fan)>) -> Result<Env
     let parts = Parts {
         host: &host(),
         allow: None,
-        pass: &pass,
+        passed: &passed(&host(), &pass),
         plan: &[var("A", "plan"), var("B", "plan")],
         step: own,
         params: params.as_object().unwrap(),

@@ -111,10 +111,25 @@ pub(in crate::exec) enum Role {
     Read,
 }
 
+/// What was looked up for commands before: many steps run the same programs in the same place.
+#[derive(Debug, Default)]
+pub(in crate::exec) struct Looked(BTreeMap<Asked, Meant>);
+
+/// What is needed, and where: the working directory, the home and the `PATH`.
+type Asked = (Need, PathBuf, Option<PathBuf>, Option<String>);
+
+/// The files that a need means.
+#[derive(Debug, Default)]
+struct Meant {
+    found: BTreeMap<String, Found>,
+    /// The program, if it is one.
+    program: Option<String>,
+}
+
 /// The files of the workspace that a command executes, or reads as code, by the paths at which it
 /// finds them, relative to the root. What it makes itself is not among them, nor are binaries that
 /// a script names: those are products of work.
-pub(in crate::exec) fn executed(said: Said<'_>) -> BTreeMap<String, Role> {
+pub(in crate::exec) fn executed(said: Said<'_>, looked: &mut Looked) -> BTreeMap<String, Role> {
     let cwd = tidy(&said.cwd);
     let direct = said.argv.first().cloned().flatten();
     let direct = direct.filter(|name| name.contains('/'));
@@ -138,14 +153,11 @@ pub(in crate::exec) fn executed(said: Said<'_>) -> BTreeMap<String, Role> {
     let own: Vec<String> = relied.own.iter().map(|file| looking.shown(file)).collect();
     let mut programs = BTreeSet::new();
     for need in relied.needs {
-        if let Need::Program(name, path) = &need
-            && let Ok(file) = process::find(name, Some(path), &looking.cwd)
-        {
-            programs.insert(looking.shown(&tidy(&file)));
-        }
-        // What git is told by a repository is no file of the plan.
-        if !matches!(need, Need::Git(_)) {
-            looking.need(need);
+        let meant = looking.meant(need, looked);
+        programs.extend(meant.program.clone());
+        for (path, found) in &meant.found {
+            let known = looking.found.entry(path.clone());
+            known.or_insert_with(|| found.clone());
         }
     }
     let direct = direct.map(|file| looking.shown(&file));
@@ -207,6 +219,32 @@ impl Looking<'_> {
             Need::Program(name, path) => self.program(&name, Some(&path), 0),
             Need::Git(folder) => self.git(&folder),
         }
+    }
+
+    /// What a need means that is not the whole of a repository: what git is told by that is no file
+    /// of the plan.
+    fn meant<'l>(&self, need: Need, looked: &'l mut Looked) -> &'l Meant {
+        let place = (self.cwd.clone(), self.home.clone(), self.path.clone());
+        let asked = (need.clone(), place.0, place.1, place.2);
+        looked.0.entry(asked).or_insert_with(|| {
+            let mut own = Looking {
+                home: self.home.clone(),
+                path: self.path.clone(),
+                cwd: self.cwd.clone(),
+                found: BTreeMap::new(),
+                ..*self
+            };
+            let program = match &need {
+                Need::Program(name, path) => process::find(name, Some(path), &self.cwd).ok(),
+                _ => None,
+            };
+            let program = program.map(|file| self.shown(&tidy(&file)));
+            if !matches!(need, Need::Git(_)) {
+                own.need(need);
+            }
+            let found = own.found;
+            Meant { found, program }
+        })
     }
 
     fn shown(&self, file: &Path) -> String {

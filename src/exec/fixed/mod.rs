@@ -18,7 +18,7 @@ mod tests;
 mod words;
 
 pub use look::Site;
-pub(in crate::exec) use look::{Role, Said, executed};
+pub(in crate::exec) use look::{Looked, Role, Said, executed};
 pub(in crate::exec) use needs::tidy;
 pub use record::{Fixed, Glimpse};
 pub(in crate::exec) use record::{checks, family, globs, product_globs};

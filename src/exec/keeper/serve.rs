@@ -89,7 +89,7 @@ async fn keep(desk: &Arc<Desk>) -> io::Result<bool> {
             }
             Some(accepted) = accepted.recv() => {
                 if let Some(accepted) = accepted {
-                    attempts.spawn(Arc::clone(desk).work(accepted));
+                    attempts.spawn(Box::pin(Arc::clone(desk).work(accepted)));
                 }
             }
             // What a step left running must not be seen for long when it is dead.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::trail::follow;
 use crate::digest::Digest;
-use crate::exec::fixed::{Said, Site, checks, executed, family, globs, product_globs};
+use crate::exec::fixed::{Looked, Said, Site, checks, executed, family, globs, product_globs};
 use crate::exec::{Unable, environment, planner};
 use crate::expr::Template;
 use crate::model::{Check, EnvVar, Gate, Plan, Probe, Provider, Script, SecretSource, Step, Work};
@@ -22,11 +22,12 @@ pub fn files(plan: &Arc<Plan>, site: Site<'_>) -> Result<Vec<(String, Digest)>, 
     let products = globs(products.iter().map(String::as_str));
     let is_product = |path: &str| products.iter().any(|glob| glob.is_match(path));
     let mut found = BTreeMap::new();
+    let mut looked = Looked::default();
     for (at, plan) in plans.into_iter().enumerate() {
         // What others are given is known only when they begin.
         let params = site.params.filter(|_| at == 0);
         for said in commands(plan, Site { params, ..site }) {
-            for (path, _) in executed(said) {
+            for (path, _) in executed(said, &mut looked) {
                 if is_product(&path) {
                     continue;
                 }

@@ -10,7 +10,7 @@ use super::held::{Held, Seen};
 use super::trail::{End, Post, follow};
 use crate::digest::Digest;
 use crate::exec::Unable;
-use crate::exec::fixed::{Role, Said, executed, family, globs, product_globs, tidy};
+use crate::exec::fixed::{Looked, Role, Said, executed, family, globs, product_globs, tidy};
 use crate::exec::process::Command;
 use crate::model::Plan;
 
@@ -82,7 +82,7 @@ impl Pins {
             root: &self.root,
         };
         let mut held = Held::new(&self.root);
-        let executed = executed(said);
+        let executed = executed(said, &mut Looked::default());
         let words = self.words(command);
         for folder in self.run_from(&words, executed.keys()) {
             self.whole(folder, &mut held)?;

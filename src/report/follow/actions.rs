@@ -2,7 +2,7 @@ use std::fmt::Write as _;
 use std::io::Write;
 
 use super::{Board, Ending, News};
-use crate::engine::{Observer, RunRef, Stream};
+use crate::engine::{Interest, Observer, RunRef, Stream};
 use crate::machine::{Attempt, Event, StepState};
 use crate::report::mistakes::annotation;
 
@@ -39,8 +39,8 @@ impl<W: Write> Observer for Actions<W> {
         self.board.output(run, attempt, bytes);
     }
 
-    fn wants_output(&self) -> bool {
-        true
+    fn wants_output(&self) -> Interest {
+        Interest::Ends
     }
 }
 

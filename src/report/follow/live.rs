@@ -3,7 +3,7 @@ use std::io::Write;
 use std::sync::Arc;
 
 use super::{Board, Lines, News, Volume, final_line, tell};
-use crate::engine::{Observer, RunRef, Stream};
+use crate::engine::{Interest, Observer, RunRef, Stream};
 use crate::machine::{Attempt, Event, Fact, Ledger};
 use crate::report::paint::{BOLD, DIM, paint, plain};
 use crate::report::{elapsed, fit, ledger, plural};
@@ -183,8 +183,8 @@ impl<W: Write> Observer for Live<W> {
         self.draw();
     }
 
-    fn wants_output(&self) -> bool {
-        true
+    fn wants_output(&self) -> Interest {
+        Interest::Everything
     }
 
     fn wants_ticks(&self) -> bool {

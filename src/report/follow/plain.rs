@@ -1,7 +1,7 @@
 use std::io::Write;
 
 use super::{Board, Lines, News, RunEnding, Volume, final_line, tell};
-use crate::engine::{Observer, RunRef, Stream};
+use crate::engine::{Interest, Observer, RunRef, Stream};
 use crate::machine::{Attempt, Event, Fact};
 
 /// Tells a run line after line.
@@ -66,7 +66,11 @@ impl<W: Write> Observer for Plain<W> {
         }
     }
 
-    fn wants_output(&self) -> bool {
-        true
+    fn wants_output(&self) -> Interest {
+        if self.volume == Volume::Verbose {
+            Interest::Everything
+        } else {
+            Interest::Ends
+        }
     }
 }

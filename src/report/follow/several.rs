@@ -1,4 +1,4 @@
-use crate::engine::{Observer, RunRef, Stream};
+use crate::engine::{Interest, Observer, RunRef, Stream};
 use crate::machine::{Attempt, Event};
 
 /// Observers that follow the same run.
@@ -28,7 +28,8 @@ impl Observer for Several {
     }
 
     fn output(&mut self, run: &RunRef, attempt: &Attempt, stream: Stream, bytes: &[u8]) {
-        for observer in self.all.iter_mut().filter(|o| o.wants_output()) {
+        let wanting = |o: &&mut Box<dyn Observer + Send>| o.wants_output() != Interest::Nothing;
+        for observer in self.all.iter_mut().filter(wanting) {
             observer.output(run, attempt, stream, bytes);
         }
     }
@@ -43,8 +44,9 @@ impl Observer for Several {
         self.all.iter_mut().find_map(|observer| observer.lost())
     }
 
-    fn wants_output(&self) -> bool {
-        self.all.iter().any(|observer| observer.wants_output())
+    fn wants_output(&self) -> Interest {
+        let wants = self.all.iter().map(|observer| observer.wants_output());
+        wants.max().unwrap_or_default()
     }
 
     fn wants_ticks(&self) -> bool {

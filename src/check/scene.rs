@@ -1,4 +1,4 @@
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeSet, HashMap};
 
 use super::{Read, reads};
 use crate::graph::Graph;
@@ -17,7 +17,7 @@ pub(super) struct Scene<'a> {
     /// How many of the steps are main steps.
     pub(super) main: usize,
     /// The place of each step by its id; of several with the same id, the first.
-    pub(super) index: BTreeMap<&'a str, usize>,
+    index: HashMap<&'a str, usize>,
     /// What the main steps need of each other.
     pub(super) graph: Graph,
     /// Everything that expressions read.
@@ -33,7 +33,7 @@ impl<'a> Scene<'a> {
         let plan = loaded.plans.get(file)?.as_ref()?;
         let source = loaded.sources.get(file)?;
         let steps: Vec<&Step> = plan.all_steps().collect();
-        let mut index = BTreeMap::new();
+        let mut index = HashMap::with_capacity(steps.len());
         for (at, step) in steps.iter().enumerate() {
             index.entry(step.id.value.as_str()).or_insert(at);
         }
@@ -60,6 +60,11 @@ impl<'a> Scene<'a> {
     /// All steps, each as it is written and as it is done in its alternatives.
     pub(super) fn ways(&self) -> impl Iterator<Item = &'a Step> {
         self.steps.iter().flat_map(|step| step.all_ways())
+    }
+
+    /// Whether no two steps have the same id.
+    pub(super) fn ids_differ(&self) -> bool {
+        self.index.len() == self.steps.len()
     }
 
     /// The place of a step.

@@ -282,7 +282,7 @@ pub fn by_file(ui: &Ui, workspace: &Workspace, loaded: &Loaded) -> Vec<Checked> 
 /// A text under its path as seen from the current folder.
 fn seen(ui: &Ui, workspace: &Workspace, source: &Source) -> Source {
     let path = relative(&workspace.root.join(source.path()), ui.env.cwd());
-    Source::new(path, source.text())
+    source.under(path)
 }
 
 /// Tells what is wrong with files, if anything is.

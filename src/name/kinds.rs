@@ -131,8 +131,8 @@ fn is_flag(text: &str) -> bool {
 fn is_word(text: &str) -> bool {
     text.starts_with(|c: char| c.is_ascii_lowercase())
         && text
-            .chars()
-            .all(|c| matches!(c, 'a'..='z' | '0'..='9' | '_'))
+            .bytes()
+            .all(|b| matches!(b, b'a'..=b'z' | b'0'..=b'9' | b'_'))
 }
 
 fn is_hyphenated(text: &str) -> bool {

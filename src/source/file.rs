@@ -36,6 +36,16 @@ impl Source {
         }
     }
 
+    /// The same text under another path.
+    #[must_use]
+    pub fn under(&self, path: impl Into<Arc<str>>) -> Self {
+        Self {
+            path: path.into(),
+            text: Arc::clone(&self.text),
+            lines: Arc::clone(&self.lines),
+        }
+    }
+
     /// The path as shown.
     pub fn path(&self) -> &str {
         &self.path

@@ -10,7 +10,8 @@ use crate::source::{Span, Spanned};
 /// Gives every step the section whose heading is its id: the prose as its briefing, and the
 /// fenced block as its script if the front matter names no executor. The rest is the plan's.
 pub(super) fn attach(plan: &mut Plan, sections: Vec<Section>, decoder: &mut Decoder<'_>) {
-    let names = plan.all_steps().enumerate();
+    let has_headings = sections.iter().any(|section| section.heading.is_some());
+    let names = plan.all_steps().enumerate().filter(|_| has_headings);
     let names: HashMap<_, _> = names
         .map(|(at, step)| (step.id.value.clone(), at))
         .collect();

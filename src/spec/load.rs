@@ -343,7 +343,7 @@ fn text(bytes: Vec<u8>) -> Result<String, Refusal> {
         missing: false,
         message: format!("the file is not UTF-8 text: byte {at} is none"),
     };
-    if let Some(at) = bytes.iter().position(|byte| *byte == 0) {
+    if let Some(at) = memchr::memchr(0, &bytes) {
         return Err(refuse(at + 1));
     }
     String::from_utf8(bytes).map_err(|error| refuse(error.utf8_error().valid_up_to() + 1))

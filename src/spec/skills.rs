@@ -124,6 +124,9 @@ pub(super) fn complete<'s>(plan: &mut Plan, find: impl Fn(&SkillName) -> Option<
     let main = plan.steps.iter_mut().flatten();
     for step in main.chain(&mut plan.finally) {
         complete_step(step, &find);
+        if step.ways.is_empty() {
+            continue;
+        }
         // What a step gives is the same in each of its ways.
         let outputs = step.outputs.clone();
         for way in &mut step.ways {

@@ -8,7 +8,9 @@ use crate::source::Spanned;
 /// Steps share one set of names, main and `finally` steps together; so do the
 /// checks of a step, those of all phases together, and the plan's own.
 pub(super) fn check(scene: &Scene<'_>, notes: &mut Notes) {
-    distinct("step", scene.steps.iter().map(|step| &step.id), notes);
+    if !scene.ids_differ() {
+        distinct("step", scene.steps.iter().map(|step| &step.id), notes);
+    }
     for step in &scene.steps {
         distinct("check", step.checks().map(|check| &check.name), notes);
     }

@@ -8,7 +8,10 @@ use crate::spec::ast::Goal;
 /// What is declared is used: a parameter by an expression or as a variable in a script, a secret
 /// by an expression or by what a goal tells. What every goal has need not be used.
 pub(super) fn check(scene: &Scene<'_>, notes: &mut Notes) {
-    if scene.may_hide_uses() {
+    let goal = scene.loaded.goals.get(&scene.file);
+    let declared = goal.map_or(&scene.plan.params, |goal| &goal.params);
+    let nothing = declared.is_empty() && scene.plan.secrets.is_empty();
+    if nothing || scene.may_hide_uses() {
         return;
     }
     let mut params = BTreeSet::new();
@@ -24,13 +27,11 @@ pub(super) fn check(scene: &Scene<'_>, notes: &mut Notes) {
     let variables = after("WF_PARAM_", &texts);
     // A template in a script is a mistake of its own, and shows what is used.
     let (misplaced, misplaced_secrets) = (after("params.", &texts), after("secrets.", &texts));
-    let goal = scene.loaded.goals.get(&scene.file);
     let told: BTreeSet<&str> = goal
         .into_iter()
         .flat_map(Goal::told_with)
         .map(|name| name.value.as_str())
         .collect();
-    let declared = goal.map_or(&scene.plan.params, |goal| &goal.params);
     for (name, _) in declared.iter() {
         let id = name.value.as_str();
         let in_script = variables.contains(&id.to_uppercase()) || misplaced.contains(id);

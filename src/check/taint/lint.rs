@@ -1,4 +1,4 @@
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -14,18 +14,38 @@ use crate::spec::{Defaults, Loaded, lower};
 
 /// What is wrong, each with the index of its file. Nothing is said about files with mistakes.
 pub(in crate::check) fn check(loaded: &Loaded) -> Vec<(usize, Diagnostic)> {
+    if !reads_anything(loaded) {
+        return Vec::new();
+    }
     let Ok(plan) = lower(loaded, &defaults()) else {
         return Vec::new();
     };
     let mut lint = Lint {
         loaded,
         taints: Taints::default(),
+        blunt: HashMap::new(),
         done: BTreeMap::new(),
         found: Vec::new(),
         told: BTreeSet::new(),
     };
     lint.file(0, &plan);
     lint.found
+}
+
+/// Whether there is a place at all in which a value could do harm: to follow values takes a model
+/// of everything, which is as large as all that was read.
+fn reads_anything(loaded: &Loaded) -> bool {
+    let plans = loaded.plans.iter().zip(&loaded.sources);
+    let mut plans = plans.filter_map(|(plan, source)| Some((plan.as_ref()?, source)));
+    plans.any(|(plan, source)| {
+        let mut own = Vec::new();
+        plan.checks()
+            .for_each(|check| site::of_check(check, &mut own));
+        let mut ways = plan.all_steps().flat_map(Step::all_ways);
+        !own.is_empty()
+            || plan.all_gates().next().is_some()
+            || ways.any(|way| !site::of_step(way, plan, source).is_empty())
+    })
 }
 
 /// What decides nothing about where values go.
@@ -47,6 +67,8 @@ type Reached = BTreeMap<String, String>;
 struct Lint<'l> {
     loaded: &'l Loaded,
     taints: Taints,
+    /// Whether a schema lets nothing sharp through, by where it is: many places share one.
+    blunt: HashMap<usize, bool>,
     done: BTreeMap<usize, Arc<Reached>>,
     found: Vec<(usize, Diagnostic)>,
     told: BTreeSet<(usize, Span, Code)>,
@@ -56,6 +78,7 @@ struct Lint<'l> {
 struct View<'l> {
     file: usize,
     plan: &'l ast::Plan,
+    steps: HashMap<&'l str, &'l Step>,
     summary: Arc<Summary>,
 }
 
@@ -72,6 +95,9 @@ impl<'l> Lint<'l> {
             let view = View {
                 file,
                 plan,
+                steps: (plan.all_steps())
+                    .map(|step| (step.id.value.as_str(), step))
+                    .collect(),
                 summary: self.taints.of(model),
             };
             for step in plan.all_steps() {
@@ -97,8 +123,12 @@ impl<'l> Lint<'l> {
     }
 
     fn judge(&mut self, view: &View<'l>, step: Option<&Step>, site: &Site, reached: &mut Reached) {
-        if self.schema(view, &site.name).is_some_and(is_blunt) {
-            return;
+        if let Some(schema) = self.schema(view, &site.name) {
+            let place = std::ptr::from_ref(schema.text()).addr();
+            let blunt = self.blunt.entry(place);
+            if *blunt.or_insert_with(|| is_blunt(schema)) {
+                return;
+            }
         }
         let value = view.value(step, &site.name);
         for param in value.params.iter() {
@@ -190,8 +220,7 @@ impl<'l> Lint<'l> {
                 Some(&param.1.schema)
             }
             Ref::Output { step, output } => {
-                let mut steps = view.plan.all_steps();
-                let step = steps.find(|own| own.id.value.as_str() == step)?;
+                let step = *view.steps.get(step.as_str())?;
                 let mut own = step.outputs.iter();
                 if let Some((_, own)) = own.find(|(own, _)| own.value.as_str() == output) {
                     return Some(&own.schema);

@@ -27,23 +27,24 @@ pub(super) fn of_step(step: &Step, plan: &Plan, source: &Source) -> Vec<Site> {
     let mut sites = Vec::new();
     let id = &step.id.value;
     if let Some(script) = &step.run {
-        let place = format!("the shell of step `{id}`");
+        let place = || format!("the shell of step `{id}`");
         let variables = plan.env.iter().chain(step.env.iter());
         variables.for_each(|(_, value)| add(&mut sites, value, Code::TaintShell, &place));
         named_in(script, plan, source, &place, &mut sites);
     }
     if let Some(argv) = &step.exec {
         let argv: Vec<&Template> = argv.iter().map(|argument| &argument.value).collect();
-        arguments(&argv, &format!("what step `{id}` executes"), &mut sites);
+        let place = || format!("what step `{id}` executes");
+        arguments(&argv, &place, &mut sites);
     }
     if let Some(http) = &step.http {
-        let place = format!("the address of step `{id}`");
+        let place = || format!("the address of step `{id}`");
         add(&mut sites, &http.url.value, Code::TaintUrl, &place);
-        let place = format!("a header of step `{id}`");
+        let place = || format!("a header of step `{id}`");
         let headers = http.headers.iter();
         headers.for_each(|(_, value)| add(&mut sites, value, Code::TaintUrl, &place));
     }
-    let place = format!("the name of a file in step `{id}`");
+    let place = || format!("the name of a file in step `{id}`");
     let awaited = step.wait.iter().filter_map(|wait| wait.file.as_ref());
     let kept = step.cache.iter().flat_map(|cache| &cache.outputs);
     for path in awaited.chain(kept) {
@@ -59,28 +60,32 @@ pub(super) fn of_step(step: &Step, plan: &Plan, source: &Source) -> Vec<Site> {
 pub(super) fn of_check(check: &Check, sites: &mut Vec<Site>) {
     let name = &check.name.value;
     if check.run.is_some() {
-        let place = format!("the shell of check `{name}`");
+        let place = || format!("the shell of check `{name}`");
         let variables = check.env.iter();
         variables.for_each(|(_, value)| add(sites, value, Code::TaintShell, &place));
     }
     if let Some(argv) = &check.exec {
         let argv: Vec<&Template> = argv.iter().collect();
-        arguments(&argv, &format!("what check `{name}` executes"), sites);
+        let place = || format!("what check `{name}` executes");
+        arguments(&argv, &place, sites);
     }
 }
 
-fn add(sites: &mut Vec<Site>, template: &Template, code: Code, place: &str) {
+/// A place in words, made only where something is read there.
+type Words<'w> = &'w dyn Fn() -> String;
+
+fn add(sites: &mut Vec<Site>, template: &Template, code: Code, place: Words<'_>) {
     let sited = |SpannedRef { name, span }: &SpannedRef| Site {
         name: name.clone(),
         span: *span,
         code,
-        place: place.to_owned(),
+        place: place(),
     };
     sites.extend(template.refs().iter().map(sited));
 }
 
 /// The program itself, and text that an interpreter executes.
-fn arguments(argv: &[&Template], place: &str, sites: &mut Vec<Site>) {
+fn arguments(argv: &[&Template], place: Words<'_>, sites: &mut Vec<Site>) {
     let Some((program, rest)) = argv.split_first() else {
         return;
     };
@@ -110,9 +115,12 @@ fn named_in(
     script: &Spanned<String>,
     plan: &Plan,
     source: &Source,
-    place: &str,
+    place: Words<'_>,
     sites: &mut Vec<Site>,
 ) {
+    if !script.value.contains("WF_") {
+        return;
+    }
     let params = plan.params.iter().map(|(name, _)| {
         let variable = format!("WF_PARAM_{}", name.value.as_str().to_uppercase());
         (variable, Ref::Param(name.value.to_string()))
@@ -131,7 +139,7 @@ fn named_in(
                 name,
                 span: part(source, script, at..at + variable.len()),
                 code: Code::TaintShell,
-                place: place.to_owned(),
+                place: place(),
             });
         }
     }

@@ -24,6 +24,9 @@ pub struct Shape {
 pub struct Fields<'n, 'a> {
     shape: Shape,
     entries: &'n [Entry<'a>],
+    /// The marks of all keys that are there: most of those that a mapping may have are absent,
+    /// and need not be looked for.
+    marks: u64,
     head: Span,
     /// The known keys that others seem to mean.
     misspelt: Vec<&'static str>,
@@ -39,6 +42,7 @@ impl<'n, 'a> Fields<'n, 'a> {
         let mut fields = Self {
             shape,
             entries,
+            marks: entries.iter().fold(0, |all, entry| all | mark(&entry.key)),
             head: node.head(),
             misspelt: Vec::new(),
         };
@@ -113,8 +117,21 @@ impl<'n, 'a> Fields<'n, 'a> {
     }
 
     fn find(&self, key: &str) -> Option<&'n Entry<'a>> {
+        if self.marks & mark(key) == 0 {
+            return None;
+        }
         self.entries.iter().find(|entry| entry.key == key)
     }
+}
+
+/// One bit of 64 for a key, which few others share.
+#[inline]
+fn mark(key: &str) -> u64 {
+    let bytes = key.as_bytes();
+    let (Some(first), Some(last)) = (bytes.first(), bytes.last()) else {
+        return 1;
+    };
+    1 << ((bytes.len() + usize::from(*first) * 3 + usize::from(*last) * 7) % 64)
 }
 
 fn not_built(key: &str, at: Span) -> Diagnostic {

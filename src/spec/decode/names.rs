@@ -47,8 +47,11 @@ macro_rules! names {
                     decoder.wrong_type(node, "a name");
                     return None;
                 };
-                let span = decoder.content(node);
-                Self::read(text, span, decoder)
+                // Where exactly it stands matters only if it is wrong.
+                Self::parse(text).ok().or_else(|| {
+                    let span = decoder.content(node);
+                    Self::read(text, span, decoder)
+                })
             }
         }
     )* };

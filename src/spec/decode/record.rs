@@ -53,6 +53,7 @@ impl RecordSchema {
 }
 
 /// Lets a function judge the whole of a record.
+#[inline]
 pub(crate) fn finished<'n, 'a, T>(
     mut made: T,
     fields: &Fields<'n, 'a>,

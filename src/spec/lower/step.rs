@@ -214,23 +214,22 @@ fn loops(said: Option<&ast::Loops>) -> Loops {
 }
 
 fn outputs(step: &ast::Step) -> Vec<Output> {
-    let shown = step.approve.iter().flat_map(|approve| approve.show.iter());
-    // What is shown is what it is: no schema asks more of it.
-    let any = Schema::new(serde_json::Value::Bool(true)).ok();
-    let shown = shown.filter_map(|(name, _)| {
-        Some(Output {
-            name: name.value.clone(),
-            schema: any.clone()?,
-        })
-    });
     let declared = step.outputs.iter();
-    declared
-        .map(|(name, output)| Output {
+    let declared = declared.map(|(name, output)| Output {
+        name: name.value.clone(),
+        schema: output.schema.clone(),
+    });
+    let mut outputs: Vec<Output> = declared.collect();
+    if let Some(approve) = &step.approve
+        // What is shown is what it is: no schema asks more of it.
+        && let Ok(any) = Schema::new(serde_json::Value::Bool(true))
+    {
+        outputs.extend(approve.show.iter().map(|(name, _)| Output {
             name: name.value.clone(),
-            schema: output.schema.clone(),
-        })
-        .chain(shown)
-        .collect()
+            schema: any.clone(),
+        }));
+    }
+    outputs
 }
 
 /// The outputs that are declared to come from outside.

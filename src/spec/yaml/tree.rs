@@ -9,21 +9,26 @@ use crate::source::Span;
 const FEW_KEYS: usize = 8;
 
 /// A tree that grows as its values are read.
+///
+/// The children of all open collections stand in two rows, those of an inner one behind those of
+/// an outer one, so that a collection is made when it ends, once, and exactly as long as it is.
 #[derive(Default)]
 pub(super) struct Tree<'a> {
     open: Vec<Open<'a>>,
+    items: Vec<Node<'a>>,
+    entries: Vec<Entry<'a>>,
     pub(super) root: Option<Node<'a>>,
 }
 
-/// A collection whose end has not come.
+/// A collection whose end has not come; `from` is where its children begin.
 enum Open<'a> {
     List {
         start: Span,
-        items: Vec<Node<'a>>,
+        from: usize,
     },
     Map {
         start: Span,
-        entries: Vec<Entry<'a>>,
+        from: usize,
         seen: HashMap<Cow<'a, str>, Span>,
         key: Option<Key<'a>>,
         bad: bool,
@@ -54,15 +59,15 @@ impl<'a> Tree<'a> {
 
     /// Begins a list; `start` is its opening bracket, or empty if it has none.
     pub(super) fn open_list(&mut self, start: Span) {
-        let items = Vec::new();
-        self.open.push(Open::List { start, items });
+        let from = self.items.len();
+        self.open.push(Open::List { start, from });
     }
 
     /// Begins a mapping; `start` is its opening brace, or empty if it has none.
     pub(super) fn open_map(&mut self, start: Span) {
         self.open.push(Open::Map {
             start,
-            entries: Vec::new(),
+            from: self.entries.len(),
             seen: HashMap::new(),
             key: None,
             bad: false,
@@ -81,18 +86,15 @@ impl<'a> Tree<'a> {
     /// ends with its last child.
     pub(super) fn close(&mut self, end: Span) -> Option<Node<'a>> {
         let (start, last, value) = match self.open.pop()? {
-            Open::List { start, mut items } => {
-                items.shrink_to_fit();
+            Open::List { start, from } => {
+                let items: Vec<_> = self.items.drain(from..).collect();
                 let last = items.last().map(|item| item.span.end);
                 (start, last, Yaml::List(items))
             }
             Open::Map {
-                start,
-                mut entries,
-                bad,
-                ..
+                start, from, bad, ..
             } => {
-                entries.shrink_to_fit();
+                let entries: Vec<_> = self.entries.drain(from..).collect();
                 let last = entries.last().map(|entry| entry.value.span.end);
                 let value = if bad { Yaml::Bad } else { Yaml::Map(entries) };
                 (start, last, value)
@@ -115,17 +117,18 @@ impl<'a> Tree<'a> {
     pub(super) fn value(&mut self, node: Node<'a>) -> Option<Diagnostic> {
         match self.open.last_mut() {
             None => self.root = Some(node),
-            Some(Open::List { items, .. }) => items.push(node),
+            Some(Open::List { .. }) => self.items.push(node),
             Some(Open::Map {
-                entries, seen, key, ..
+                from, seen, key, ..
             }) => {
                 let Key { text, at, .. } = key.take().unwrap_or_default();
                 let (key, value) = (text?, node);
                 let entry = Entry { key, at, value };
-                if let Some(first) = first_use(entries, seen, &entry) {
+                let own = self.entries.get(*from..).unwrap_or_default();
+                if let Some(first) = first_use(own, seen, &entry) {
                     return Some(duplicate(&entry, first));
                 }
-                entries.push(entry);
+                self.entries.push(entry);
             }
         }
         None

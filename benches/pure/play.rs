@@ -1,0 +1,61 @@
+//! A run without a world: what is started ends well, in the order in which it was started.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use wf::machine::{
+    Attempt, Effect, Ended, Event, Exit, Happening, Input, Machine, Outcome, Turn, Usage,
+};
+use wf::model::{Object, Plan};
+use wf::name::RunId;
+use wf::time::Moment;
+
+/// Carries a plan out and shows every event.
+pub fn run(plan: &Arc<Plan>, mut see: impl FnMut(&Event)) {
+    let mut machine = Machine::new(Arc::clone(plan), RunId::from_bytes([7; 16]), Object::new());
+    let mut open: VecDeque<Attempt> = VecDeque::new();
+    let mut next = Some(Happening::Begin {
+        kept: Vec::new(),
+        left: Vec::new(),
+        fixed: Vec::new(),
+        approved: None,
+        advice: Vec::new(),
+    });
+    let mut at = 0;
+    while let Some(what) = next {
+        at += 1;
+        let Turn { events, effects } = machine.turn(Input {
+            at: Moment::from_millis(at),
+            what,
+        });
+        events.iter().for_each(&mut see);
+        open.extend(effects.into_iter().filter_map(|effect| match effect {
+            Effect::Start { attempt, .. } => Some(attempt),
+            _ => None,
+        }));
+        next = open.pop_front().map(ended);
+    }
+    assert_eq!(machine.outcome(), Some(Outcome::Succeeded));
+}
+
+/// What the recorded events of a run lead to.
+pub fn replayed(plan: &Arc<Plan>, events: &[Event]) -> Machine {
+    let mut machine = Machine::new(Arc::clone(plan), RunId::from_bytes([7; 16]), Object::new());
+    for event in events {
+        machine.replay(event).expect("the same rules");
+    }
+    machine
+}
+
+fn ended(attempt: Attempt) -> Happening {
+    Happening::Ended(Ended {
+        attempt,
+        exit: Exit::Code { code: 0 },
+        outputs: Object::new(),
+        artifacts: Vec::new(),
+        standing: None,
+        class: None,
+        seen: Vec::new(),
+        usage: Usage::default(),
+    })
+}

@@ -75,6 +75,7 @@ const CRATES: &[(&str, &str)] = &[
     ("jsonschema", "model"),
     ("serde_json_path", "model"),
     ("reqwest", "exec"),
+    ("rustls", "exec"),
     ("hyper", "service"),
     ("hyper_util", "service"),
     ("hmac", "service"),

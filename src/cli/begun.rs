@@ -3,11 +3,14 @@ use serde_json::{Value, json};
 
 use super::Ui;
 use crate::goal::Part;
+use crate::store::Durability;
 
 /// The keys in the configuration of a run under which this is recorded.
 const JOBS: &str = "max_parallel";
 const STRICT: &str = "strict";
 const PART: &str = "goal";
+/// The key that the store adds.
+const DURABILITY: &str = "durability";
 
 /// What a run is begun with that no file says. It is recorded, so that a run that goes on
 /// elsewhere stays what it was.
@@ -18,6 +21,9 @@ pub struct Begun {
     /// Whether only what holds in full is accepted, where neither the plan nor the configuration
     /// says it.
     pub strict: bool,
+    /// What its record survives, instead of what the configuration says. The store writes down what
+    /// held.
+    pub durability: Option<Durability>,
     /// Of a goal: which run of a cycle it is. A goal is not run otherwise.
     pub part: Option<Part>,
     /// Whether it goes on with something that has told what may be wrong with the files. It is not
@@ -49,7 +55,8 @@ impl Begun {
         Self {
             jobs: jobs.and_then(|jobs| u32::try_from(jobs).ok()),
             strict: config.get(STRICT).and_then(Value::as_bool) == Some(true),
-            part: Part::deserialize(config.get(PART).unwrap_or(&Value::Null)).ok(),
+            durability: word(config, DURABILITY),
+            part: word(config, PART),
             goes_on: false,
         }
     }
@@ -70,9 +77,14 @@ impl Begun {
     }
 }
 
+/// What is recorded under a key, if it is known here.
+fn word<'c, T: Deserialize<'c>>(config: &'c Value, key: &str) -> Option<T> {
+    T::deserialize(config.get(key)?).ok()
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{Begun, Part};
+    use super::{Begun, Durability, Part};
     use serde_json::{Value, json};
 
     #[test]
@@ -84,10 +96,17 @@ mod tests {
                     jobs,
                     strict,
                     part,
-                    goes_on: false,
+                    ..Begun::default()
                 };
                 assert_eq!(Begun::recorded(&begun.record(Value::Null)), begun);
-                let among = begun.record(json!({"retry": {"all": true}}));
+                let mut among = begun.record(json!({"retry": {"all": true}}));
+                assert_eq!(Begun::recorded(&among), begun);
+                among["durability"] = json!(Durability::Normal);
+                let durability = Some(Durability::Normal);
+                let begun = Begun {
+                    durability,
+                    ..begun
+                };
                 assert_eq!(Begun::recorded(&among), begun);
                 assert_eq!(among["retry"]["all"], true);
             }
@@ -99,7 +118,7 @@ mod tests {
         for config in [
             Value::Null,
             json!({"max_parallel": null}),
-            json!({"max_parallel": -1, "strict": "yes"}),
+            json!({"max_parallel": -1, "strict": "yes", "durability": "some", "goal": 1}),
         ] {
             assert_eq!(Begun::recorded(&config), Begun::default(), "{config}");
         }

@@ -100,11 +100,15 @@ pub fn around(ui: &Ui, config: &config::Sandbox, workspace: &Workspace) -> Optio
     config.on.then(|| Arc::new(around()))
 }
 
+/// What the record of a run survives: as it was begun, else as the configuration says.
 fn durability(ready: &Ready) -> Durability {
-    match ready.config.durability {
-        config::Durability::Full => Durability::Full,
-        config::Durability::Normal => Durability::Normal,
-    }
+    ready
+        .begun
+        .durability
+        .unwrap_or(match ready.config.durability {
+            config::Durability::Full => Durability::Full,
+            config::Durability::Normal => Durability::Normal,
+        })
 }
 
 fn observer(ui: &Ui, ready: &Ready, telling: &Telling) -> Box<dyn Observer + Send> {

@@ -48,16 +48,7 @@ pub struct OfGoal {
 }
 
 /// Loads a plan by its path. What is wrong with it has been said when this fails.
-pub fn plan(ui: &Ui, path: &Path, jobs: Option<u32>) -> Result<Ready, Failure> {
-    by_path(ui, path, Begun::now(ui, jobs))
-}
-
-/// Loads a plan, or a goal as the plan of its repair, to be looked at by people.
-pub fn spec(ui: &Ui, path: &Path) -> Result<Ready, Failure> {
-    by_path(ui, path, Begun::now(ui, None).of_goal(Part::Repair))
-}
-
-fn by_path(ui: &Ui, path: &Path, begun: Begun) -> Result<Ready, Failure> {
+pub fn plan(ui: &Ui, path: &Path, begun: Begun) -> Result<Ready, Failure> {
     let path = normal(&ui.env.cwd().join(path));
     let shown = relative(&path, ui.env.cwd());
     if !path.exists() {
@@ -73,6 +64,11 @@ fn by_path(ui: &Ui, path: &Path, begun: Begun) -> Result<Ready, Failure> {
     let name = workspace.name(&path);
     let files = Disk::new(&workspace.root);
     ready(ui, &files, workspace, name, begun)
+}
+
+/// Loads a plan, or a goal as the plan of its repair, to be looked at by people.
+pub fn spec(ui: &Ui, path: &Path) -> Result<Ready, Failure> {
+    plan(ui, path, Begun::now(ui, None).of_goal(Part::Repair))
 }
 
 /// The goal that a path names, and what a part of its cycle runs.

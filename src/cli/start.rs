@@ -24,15 +24,12 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         Err(failure) => return refused(&failure),
     };
     let ui = Ui::new(env, &cli.global);
-    // A mistake in `wf` unwinds to here and is told by the hook.
-    let done = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| run(&ui, &cli.command)));
-    match done {
-        Ok(Ok(exit)) => exit.into(),
-        Ok(Err(failure)) => {
+    match run(&ui, &cli.command) {
+        Ok(exit) => exit.into(),
+        Err(failure) => {
             ui.say(&failure.render());
             failure.exit.into()
         }
-        Err(_) => Exit::Bug.into(),
     }
 }
 
@@ -88,11 +85,19 @@ fn refused(failure: &Failure) -> ExitCode {
     failure.exit.into()
 }
 
-/// Makes a panic say that it is a mistake in `wf`, and what to do about it.
+/// Makes a panic, in whichever thread, say that it is a mistake in `wf` and what to do about it,
+/// and end the program: what is left of it can be relied on no more, and whoever goes on with the
+/// run finds what was recorded, as after any other death. Nothing is unwound, so a release has no
+/// tables for it.
+#[expect(
+    clippy::exit,
+    reason = "nothing that is left can be relied on to return"
+)]
 fn own_up() {
     let before = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {
         before(panic);
         anstream::eprintln!("wf made a mistake, and your run's record is safe: {REPORT}");
+        std::process::exit(i32::from(Exit::Bug.code()));
     }));
 }

@@ -1,10 +1,13 @@
 use rusqlite::{Connection, OptionalExtension};
 use serde::Serialize;
+use serde_json::{Map, Value};
 
 use super::batch::Recorded;
 use super::log::{FORM, Position, Tail};
 use super::writer::Writing;
-use super::{Appended, Batch, LogPlace, NewRun, StoreError, answers, cycles, owners, project};
+use super::{
+    Appended, Batch, Durability, LogPlace, NewRun, StoreError, answers, cycles, owners, project,
+};
 use crate::digest::Digest;
 use crate::machine::Fact;
 use crate::name::RunId;
@@ -92,7 +95,7 @@ fn record(
         parent: new.parent,
         retry_of: new.retry_of,
         sources,
-        config: new.config,
+        config: under(new.config, writing.writer.marker.durability()),
     };
     let place = Position {
         run: tail.seq + 1,
@@ -102,6 +105,16 @@ fn record(
     push(writing, tail, place, &recorded)?;
     project::run(writing.connection, place, &recorded).map_err(|error| writing.failed(&error))?;
     Ok(place)
+}
+
+/// A configuration, and what the rows that are written under it survive: the store alone knows.
+fn under(config: Value, durability: Durability) -> Value {
+    let mut config = match config {
+        Value::Object(config) => config,
+        _ => Map::new(),
+    };
+    config.insert("durability".into(), durability.as_str().into());
+    Value::Object(config)
 }
 
 fn keep_text(connection: &Connection, digest: &Digest, text: &str) -> rusqlite::Result<()> {

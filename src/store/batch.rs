@@ -41,7 +41,7 @@ pub struct NewRun {
     pub sources: Vec<(String, String)>,
     /// When it was recorded.
     pub created: Moment,
-    /// The configuration that it runs under, as the engine writes it.
+    /// The configuration that it runs under, as the engine writes it. The store adds `durability`.
     pub config: Value,
     /// What of a goal it is begun for, if it is.
     pub claim: Option<Claim>,

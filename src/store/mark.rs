@@ -46,12 +46,14 @@ impl Marker {
         }
     }
 
+    /// What the events that it notes survive.
+    pub(super) fn durability(&self) -> Durability {
+        self.durability
+    }
+
     /// Notes the end of the log.
     pub(super) fn put(&self, tail: &Tail) {
-        let how = match self.durability {
-            Durability::Full => "full",
-            Durability::Normal => "normal",
-        };
+        let how = self.durability.as_str();
         let text = format!("{} {} {how} {}", tail.seq, tail.hash, self.boot);
         let line = format!("{text:<0$}\n", LENGTH - 1);
         if let Some(file) = &self.file {

@@ -1,9 +1,9 @@
 use rusqlite::Row;
+use serde::de::DeserializeOwned;
 
 use super::column::{At, ItemColumn, Json, Word};
 use super::{ArtifactRow, AttemptRow, CacheEntry, CheckRow, RunRow, RunState, StepRow};
 use crate::digest::Digest;
-use crate::goal::Part;
 use crate::machine::{Artifact, Outcome, Place};
 use crate::model::Object;
 use crate::name::RunId;
@@ -11,6 +11,7 @@ use crate::name::RunId;
 /// The columns that [`run`] reads.
 pub(super) const RUN: &str = "id, plan, path, outcome, standing, params, parent, parent_attempt, \
      retry_of, created, ended, why, failed, tally, outputs, accepted, config ->> '$.goal' AS part, \
+     config ->> '$.durability' AS durability, \
      iif(outcome IS NULL, (WITH RECURSIVE below (id) AS ( \
          SELECT runs.id UNION ALL \
          SELECT inner.id FROM runs AS inner JOIN below ON inner.parent = below.id) \
@@ -67,14 +68,15 @@ pub(super) fn run(row: &Row<'_>) -> rusqlite::Result<RunRow> {
         accepted: row
             .get::<_, Option<Json<_>>>("accepted")?
             .map(|accepted| accepted.0),
-        goal: part(row)?,
+        goal: known(row, "part")?,
+        durability: known(row, "durability")?,
     })
 }
 
-/// Which run of a cycle it is; what a later version may call otherwise is told as none.
-fn part(row: &Row<'_>) -> rusqlite::Result<Option<Part>> {
-    let part: Option<String> = row.get("part")?;
-    Ok(part.and_then(|part| serde_json::from_value(part.into()).ok()))
+/// What the configuration says; what a later version may call otherwise is told as none.
+fn known<T: DeserializeOwned>(row: &Row<'_>, column: &str) -> rusqlite::Result<Option<T>> {
+    let word: Option<String> = row.get(column)?;
+    Ok(word.and_then(|word| serde_json::from_value(word.into()).ok()))
 }
 
 pub(super) fn step(row: &Row<'_>) -> rusqlite::Result<StepRow> {

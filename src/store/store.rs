@@ -3,6 +3,8 @@ use std::sync::Arc;
 use std::thread::{Builder, JoinHandle};
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
+
 use super::column::{ItemColumn, Json};
 use super::holder::Holder;
 use super::leases::Leases;
@@ -19,13 +21,24 @@ use crate::name::RunId;
 use crate::time::{Clock, Moment};
 
 /// What an acknowledged write survives.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Durability {
     /// The machine losing power.
     #[default]
     Full,
     /// The program being killed; not the machine losing power.
     Normal,
+}
+
+impl Durability {
+    /// Its word, as in `wf.yaml` and in the record of a run.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Full => "full",
+            Self::Normal => "normal",
+        }
+    }
 }
 
 /// How long runs are kept.

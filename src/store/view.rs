@@ -1,5 +1,6 @@
 use serde::Serialize;
 
+use super::Durability;
 use crate::goal::Part;
 use crate::machine::{Artifact, Criteria, Exit, Outcome, Standing, StepState, Tally, Verdict};
 use crate::model::{Class, Object};
@@ -44,6 +45,9 @@ pub struct RunRow {
     /// Which run of a cycle of a goal it is, if it is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub goal: Option<Part>,
+    /// What its events survive; absent if it was recorded by a version that did not write it down.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub durability: Option<Durability>,
 }
 
 /// Where a run is in its life.

@@ -2,7 +2,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
-use crate::cli::{Exit, Failure, Ui, load};
+use crate::cli::{Begun, Exit, Failure, Ui, load};
 use crate::ggs::{Measures, decide};
 use crate::model::Replan;
 use crate::report::{solved, solved_json};
@@ -86,7 +86,7 @@ fn numbers(ui: &Ui, args: &ExplainArgs) -> Result<Replan, Failure> {
     let Some(path) = &args.plan else {
         return Ok(Replan::default());
     };
-    let ready = load::plan(ui, path, None)?;
+    let ready = load::plan(ui, path, Begun::now(ui, None))?;
     ready.plan.parts().replan.clone().ok_or_else(|| {
         let message = format!("{} has no `replan`", ready.path);
         let hint = "`replan: {}` in its front matter takes the usual numbers";

@@ -1,13 +1,14 @@
 use std::path::PathBuf;
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 
 use crate::cli::approve::{ApprovalArgs, enter};
 use crate::cli::execute::{Telling, finish, prune, session};
 use crate::cli::load::Ready;
-use crate::cli::{Exit, Failure, Ui, load, params, relative, watch};
+use crate::cli::{Begun, Exit, Failure, Ui, load, params, relative, watch};
 use crate::engine::{self, Request};
 use crate::report::Forecast;
+use crate::store::Durability;
 
 /// Run a plan
 #[derive(Args, Debug)]
@@ -36,6 +37,27 @@ pub struct RunArgs {
     /// How many steps run at once, instead of what the plan says
     #[arg(short = 'j', long = "jobs", value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     jobs: Option<u32>,
+    /// What the record of the run survives, instead of what wf.yaml says
+    #[arg(long, value_name = "HOW")]
+    durability: Option<Survives>,
+}
+
+/// What the record of a run survives.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Survives {
+    /// A loss of power
+    Full,
+    /// The death of wf; a loss of power may take the last moments
+    Normal,
+}
+
+impl From<Survives> for Durability {
+    fn from(survives: Survives) -> Self {
+        match survives {
+            Survives::Full => Self::Full,
+            Survives::Normal => Self::Normal,
+        }
+    }
 }
 
 /// Runs a plan. That one was not begun is written down, too.
@@ -51,7 +73,11 @@ pub fn run(ui: &Ui, args: &RunArgs) -> Result<Exit, Failure> {
 }
 
 fn begin(ui: &Ui, args: &RunArgs) -> Result<Exit, Failure> {
-    let ready = load::plan(ui, &args.plan, args.jobs)?;
+    let begun = Begun {
+        durability: args.durability.map(Durability::from),
+        ..Begun::now(ui, args.jobs)
+    };
+    let ready = load::plan(ui, &args.plan, begun)?;
     let params = params::resolve(ui, ready.plan.parts(), &args.params)?;
     if args.dry_run {
         let forecast = Forecast::of(&ready.plan, &ready.path, params);

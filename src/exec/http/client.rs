@@ -121,6 +121,8 @@ impl Client {
     }
 
     fn build(&self, policy: Policy) -> reqwest::Result<reqwest::Client> {
+        // Whoever comes second finds the same one.
+        let _ = rustls::crypto::ring::default_provider().install_default();
         let mut builder = reqwest::Client::builder()
             .user_agent(concat!("wf/", env!("CARGO_PKG_VERSION")))
             .connect_timeout(CONNECT)

@@ -8,7 +8,7 @@ use crate::machine::{Artifact, Exit};
 use crate::machine::{Outcome, Ruling, Standing, StepState, Tally, Verdict};
 use crate::model::{Class, Object, Parts, Plan, Policy, Retry, Script, Step, StepIx, Work};
 use crate::name::{Name, PlanId, RunId};
-use crate::store::{ArtifactRow, AttemptRow, CheckRow, RunRow, RunState, StepRow};
+use crate::store::{ArtifactRow, AttemptRow, CheckRow, Durability, RunRow, RunState, StepRow};
 use crate::time::Moment;
 
 /// A name.
@@ -45,6 +45,7 @@ pub(super) fn run() -> RunRow {
         asks: 0,
         accepted: None,
         goal: None,
+        durability: Some(Durability::Full),
     }
 }
 

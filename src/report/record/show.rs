@@ -10,7 +10,7 @@ use crate::report::moves;
 use crate::report::paint::{DIM, GOOD, NAME, WARN, paint};
 use crate::report::rounds::rounds;
 use crate::report::{believed, counts, elapsed, first_line, ledger, moment, size, state_style};
-use crate::store::{CheckRow, RunRow, RunState, StepRow};
+use crate::store::{CheckRow, Durability, RunRow, RunState, StepRow};
 use crate::time::Moment;
 
 /// A run with its steps, their checks, and the runs nested in them.
@@ -79,6 +79,7 @@ fn head(record: &Record, now: Moment) -> String {
         .map(|took| format!(" · took {took}"))
         .unwrap_or_default();
     field("started", &format!("{}{took}", moment(run.created)));
+    field("durable", run.durability.map_or("", survives));
     let used = record.ledger.as_ref();
     let used = used.and_then(|used| ledger(used, now));
     field("used", &used.unwrap_or_default());
@@ -93,6 +94,14 @@ fn head(record: &Record, now: Moment) -> String {
     field("approved", &record.held.by());
     field("outputs", &pairs(&run.outputs));
     text
+}
+
+/// What the record of a run survives, under its name in `wf.yaml`.
+fn survives(durability: Durability) -> &'static str {
+    match durability {
+        Durability::Full => "full · survives a loss of power",
+        Durability::Normal => "normal · a loss of power may take the last moments",
+    }
 }
 
 /// Which run of a cycle it is, and of which slot.
@@ -260,6 +269,7 @@ nightly-report · failed · 1 failed, 1 verified, 1 skipped · run 1a2b3c4d
   file     workflows/nightly.md
   params   day=mon n=3
   started  2023-11-14 22:13:20 · took 3.2s
+  durable  full · survives a loss of power
 
    verified      1.2s  fetch
                          check is_json holds

@@ -10,7 +10,8 @@ use super::super::fixture::{
 };
 use super::super::rebuild::PROJECTIONS;
 use super::super::{
-    CacheEntry, CacheLookup, FindError, KeptFile, Reader, RunFilter, RunState, StoreError,
+    CacheEntry, CacheLookup, Durability, FindError, KeptFile, Reader, RunFilter, RunState,
+    StoreError,
 };
 use crate::digest::Digest;
 use crate::machine::{
@@ -43,7 +44,11 @@ fn what_was_recorded_is_read_back() {
     assert_eq!(row.state, RunState::Ended(Outcome::Succeeded));
     assert_eq!((row.standing, row.tally.verified), (Standing::Verified, 2));
     assert_eq!(row.params, new_run("report").params);
-    assert_eq!(reader.config(&run).unwrap(), json!({"max_parallel": 2}));
+    assert_eq!(
+        reader.config(&run).unwrap(),
+        json!({"max_parallel": 2, "durability": "normal"})
+    );
+    assert_eq!(row.durability, Some(Durability::Normal));
     assert_eq!(reader.sources(&run).unwrap(), new_run("report").sources);
 }
 

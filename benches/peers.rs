@@ -210,7 +210,7 @@ fn measured(options: &Options, loads: &[Load]) -> Result<Report, String> {
         match rounds::checked(&program, &dir.path().join("check")) {
             Ok(graphs) => {
                 let Program { name, version, .. } = &program;
-                println!("{name:<11} {version}; runs {graphs} of 3 small graphs rightly");
+                println!("{name:<11} {version}; right: {}", graphs.join(", "));
                 programs.push(program);
             }
             Err(why) => missing.push((program.name.to_owned(), why)),

@@ -51,9 +51,15 @@ fn opened(database: &Path) -> Connection {
 }
 
 /// Commits rows, as many at once as there are.
-fn write(mut store: Connection, rows: &Receiver<Row>, durable: &Sender<usize>, bell: &OwnedFd) {
+fn write(
+    mut store: Connection,
+    rows: &Receiver<Vec<Row>>,
+    durable: &Sender<usize>,
+    bell: &OwnedFd,
+) {
     while let Ok(first) = rows.recv() {
-        let rows: Vec<Row> = std::iter::once(first).chain(rows.try_iter()).collect();
+        let turns = std::iter::once(first).chain(rows.try_iter());
+        let rows: Vec<Row> = turns.flatten().collect();
         let together = store.transaction().expect("a transaction begins");
         {
             let insert = "INSERT INTO event (step, what) VALUES (?1, ?2)";
@@ -81,16 +87,20 @@ fn write(mut store: Connection, rows: &Receiver<Row>, durable: &Sender<usize>, b
 fn schedule(
     graph: &Graph,
     jobs: usize,
-    rows: Sender<Row>,
+    rows: Sender<Vec<Row>>,
     may_start: &Receiver<usize>,
     bell: &OwnedFd,
 ) -> bool {
-    let tell = |row| rows.send(row).expect("the writer listens");
     let mut left = graph.left();
-    left.first().for_each(|step| tell(Row::Started(step)));
+    // What follows from one turn is written together.
+    let mut turn: Vec<Row> = left.first().map(Row::Started).collect();
     let mut ready: VecDeque<usize> = VecDeque::new();
     let mut running: Vec<Child> = Vec::with_capacity(jobs);
     while !left.nothing() {
+        if !turn.is_empty() {
+            let rows = rows.send(std::mem::take(&mut turn));
+            rows.expect("the writer listens");
+        }
         while running.len() < jobs
             && let Some(step) = ready.pop_front()
         {
@@ -109,10 +119,12 @@ fn schedule(
             if status.exit_status() != Some(0) {
                 return false;
             }
-            tell(Row::Finished(step));
-            left.done(step).for_each(|step| tell(Row::Started(step)));
+            turn.push(Row::Finished(step));
+            turn.extend(left.done(step).map(Row::Started));
         }
     }
+    let rows = rows.send(turn);
+    rows.expect("the writer listens");
     true
 }
 

@@ -60,6 +60,16 @@ pub fn wf_cached(load: &Load, dir: &Path, own: &str) -> Result<Job, &'static str
     })
 }
 
+/// `wf run` with what survives the death of the engine, and not a loss of power.
+pub fn wf_normal(load: &Load, dir: &Path, own: &str) -> Result<Job, &'static str> {
+    if matches!(load.kind, Kind::Check) {
+        return Err("it writes nothing here");
+    }
+    let job = wf(load, dir, own);
+    write(dir, "wf.yaml", "durability: normal\n");
+    job
+}
+
 /// The floor. It keeps nothing: what is done already is left out of its list.
 pub fn floor(load: &Load, dir: &Path, own: &str) -> Result<Job, &'static str> {
     let jobs = load.jobs.to_string();

@@ -42,7 +42,7 @@ pub struct Program {
 }
 
 /// All that is known, in the order of tables.
-const KNOWN: [Known; 13] = {
+const KNOWN: [Known; 14] = {
     const fn known(name: &'static str, file: &'static str, prepare: Prepare) -> Known {
         Known {
             name,
@@ -53,6 +53,7 @@ const KNOWN: [Known; 13] = {
     }
     [
         known("wf", "", ours::wf),
+        known("wf-normal", "", ours::wf_normal),
         known("wf-cached", "", ours::wf_cached),
         known("floor", "", ours::floor),
         known("floor-wal", "", ours::floor_wal),

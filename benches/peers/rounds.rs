@@ -46,22 +46,12 @@ impl Place {
     /// Measures once, or says what was wrong with what comes before that.
     pub fn measured(&mut self) -> Figures {
         let first = std::mem::replace(&mut self.fresh, false);
-        let again = match self.kind {
-            Kind::New | Kind::Check | Kind::Logs | Kind::Many(_) => {
-                self.cleared();
-                &self.job.argv
-            }
-            Kind::Again => {
+        match self.kind {
+            Kind::New | Kind::Check | Kind::Logs | Kind::Many(_) => self.cleared(),
+            Kind::Again | Kind::Nothing => {
                 if first && let Err(bad) = self.before(true) {
                     return bad;
                 }
-                &self.job.argv
-            }
-            Kind::Nothing => {
-                if first && let Err(bad) = self.before(true) {
-                    return bad;
-                }
-                &self.job.again
             }
             Kind::Resume => {
                 self.cleared();
@@ -69,17 +59,21 @@ impl Place {
                     return bad;
                 }
                 fs::write(self.dir.join("go"), "").expect("a file can be made");
-                &self.job.again
             }
+        }
+        let argv = match self.kind {
+            Kind::Resume | Kind::Nothing => &self.job.again,
+            _ => &self.job.argv,
         };
-        let figures = measured(again, &self.dir);
+        let figures = measured(argv, &self.dir);
         self.used += figures.wall;
         figures
     }
 
     /// What happens before a measurement is to succeed, or to fail.
-    fn before(&self, well: bool) -> Result<(), Figures> {
+    fn before(&mut self, well: bool) -> Result<(), Figures> {
         let mut figures = measured(&self.job.argv, &self.dir);
+        self.used += figures.wall;
         if (figures.code == Some(0)) == well {
             return Ok(());
         }
@@ -174,14 +168,15 @@ pub fn outcome(load: &Load, programs: &[Program], dir: &Path, rounds: usize) -> 
     }
 }
 
-/// Whether a program runs each step of small graphs once, and none before those it needs.
-pub fn checked(program: &Program, dir: &Path) -> Result<usize, String> {
-    let mut seen = 0;
+/// Whether a program runs each step of small graphs once, and none before those it needs: of which
+/// graphs that was seen, or what it did wrong.
+pub fn checked(program: &Program, dir: &Path) -> Result<Vec<&'static str>, String> {
+    let mut seen = Vec::new();
     for load in marks() {
         let Ok(mut place) = Place::new(program, &load, dir) else {
             continue;
         };
-        seen += 1;
+        seen.push(load.name);
         let found = place.measured();
         if let Some(error) = found.error {
             return Err(format!("{} fails: {error}", load.name));

@@ -48,8 +48,12 @@ pub fn told(outcome: &Outcome) -> String {
             (None, false) => writeln!(text, "{}", line(outcome, row)),
         };
     }
-    for (program, why) in &outcome.without {
-        let _ = writeln!(text, "  {program:<11} left out: {why}");
+    let without = outcome.without.iter();
+    let without: Vec<String> = without
+        .map(|(name, why)| format!("{name} ({why})"))
+        .collect();
+    if !without.is_empty() {
+        let _ = writeln!(text, "  left out: {}", without.join(", "));
     }
     for found in findings(outcome) {
         let _ = writeln!(text, "  wf: {}", finding(&found));

@@ -97,10 +97,6 @@ struct Options {
     /// Name all workloads and programs
     #[arg(long)]
     list: bool,
-
-    /// What cargo adds
-    #[arg(long, hide = true)]
-    bench: bool,
 }
 
 fn main() -> ExitCode {
@@ -108,7 +104,9 @@ fn main() -> ExitCode {
     if let Some(well) = helped(&words) {
         return ExitCode::from(u8::from(!well));
     }
-    match compared(&Options::parse()) {
+    // Cargo adds `--bench`.
+    let words = words.into_iter().filter(|word| word != "--bench");
+    match compared(&Options::parse_from(words)) {
         Ok(()) => ExitCode::SUCCESS,
         Err(why) => {
             println!("{why}");
@@ -138,9 +136,9 @@ fn helped(words: &[String]) -> Option<bool> {
 fn compared(options: &Options) -> Result<(), String> {
     let loads = chosen(options)?;
     if options.list {
-        loads
-            .iter()
-            .for_each(|load| println!("{:<16} {}", load.name, load.told()));
+        for load in &loads {
+            println!("{:<16} {}", load.name, load.told());
+        }
         println!("\n{}", program::names().join(", "));
         return Ok(());
     }
@@ -160,10 +158,13 @@ fn compared(options: &Options) -> Result<(), String> {
     if !report.flushes.is_empty() {
         println!("{}", table::flushed(&report));
     }
-    let json = || serde_json::to_string_pretty(&report).expect("figures can be written");
-    save(options.json.as_deref(), json)?;
+    save(options.json.as_deref(), || json(&report))?;
     save(options.markdown.as_deref(), || table::markdown(&report))?;
     save(options.plot.as_deref(), || plot::drawn(&report))
+}
+
+fn json(report: &Report) -> String {
+    serde_json::to_string_pretty(report).expect("figures can be written")
 }
 
 fn told(file: &Path, what: &str, why: &std::io::Error) -> String {
@@ -216,9 +217,9 @@ fn measured(options: &Options, loads: &[Load]) -> Result<Report, String> {
             Err(why) => missing.push((program.name.to_owned(), why)),
         }
     }
-    missing
-        .iter()
-        .for_each(|(name, why)| println!("{name:<11} not measured: {why}"));
+    for (name, why) in &missing {
+        println!("{name:<11} not measured: {why}");
+    }
     println!();
     let mut report = Report {
         machine: Machine::this(dir.path()),
@@ -237,6 +238,8 @@ fn measured(options: &Options, loads: &[Load]) -> Result<Report, String> {
         let outcome = rounds::outcome(load, &programs, dir.path(), options.rounds.max(1));
         println!("{}", table::told(&outcome));
         report.outcomes.push(outcome);
+        // What is known is kept, whatever becomes of the rest.
+        save(options.json.as_deref(), || json(&report))?;
     }
     if !options.no_flushes {
         report.flushes = flush::counted(&programs, &dir.path().join("flush"));

@@ -37,8 +37,10 @@ pub fn run(path: &Path, jobs: usize, database: &Path) -> bool {
     std::thread::scope(|scope| {
         let rung = &bell;
         scope.spawn(move || write(store, &to_write, &durable, rung));
-        // The writer ends, and all is durable, once `rows` is dropped at the end of this.
-        schedule(&graph, jobs, rows, &may_start, &bell)
+        let well = schedule(&graph, jobs, &rows, &may_start, &bell);
+        // Now the writer ends, once all is durable.
+        drop(rows);
+        well
     })
 }
 
@@ -87,7 +89,7 @@ fn write(
 fn schedule(
     graph: &Graph,
     jobs: usize,
-    rows: Sender<Vec<Row>>,
+    rows: &Sender<Vec<Row>>,
     may_start: &Receiver<usize>,
     bell: &OwnedFd,
 ) -> bool {

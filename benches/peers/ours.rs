@@ -33,6 +33,10 @@ fn plan(load: &Load, dir: &Path, more: &str) {
 }
 
 /// `wf run`; what failed or is done is gone on with by `wf retry`.
+#[expect(
+    clippy::unnecessary_wraps,
+    reason = "all programs are prepared alike, and others cannot do everything"
+)]
 pub fn wf(load: &Load, dir: &Path, _: &str) -> Result<Job, &'static str> {
     plan(load, dir, "");
     let run = words(&[WF, "run", "-q", "--state", "state", "plan.md"]);
@@ -71,6 +75,10 @@ pub fn wf_normal(load: &Load, dir: &Path, own: &str) -> Result<Job, &'static str
 }
 
 /// The floor. It keeps nothing: what is done already is left out of its list.
+#[expect(
+    clippy::unnecessary_wraps,
+    reason = "all programs are prepared alike, and others cannot do everything"
+)]
 pub fn floor(load: &Load, dir: &Path, own: &str) -> Result<Job, &'static str> {
     let jobs = load.jobs.to_string();
     let run = |list| words(&[own, "floor", &jobs, list]);

@@ -39,9 +39,10 @@ fn points(report: &Report, program: &str, loads: &[&str]) -> Vec<Point> {
     let outcomes = loads.iter().filter_map(|load| report.outcome(load));
     let point = |outcome: &Outcome| {
         let base = outcome.base();
-        let row = match program == outcome.base {
-            true => Some(&base).filter(|base| !base.pairs.is_empty()),
-            false => outcome.row(program),
+        let row = if program == outcome.base {
+            Some(&base).filter(|base| !base.pairs.is_empty())
+        } else {
+            outcome.row(program)
         };
         let wall = row?.own(|figures| figures.wall).median;
         let steps = f64::from(u32::try_from(outcome.steps).ok()?);

@@ -20,38 +20,48 @@ fn prepared(load: &Load, dir: &Path, name: &str, script: &str) -> Result<(), &'s
     Ok(())
 }
 
-fn job(argv: &[&str]) -> Result<Job, &'static str> {
-    Ok(Job {
+fn job(argv: &[&str]) -> Job {
+    Job {
         argv: words(argv),
         again: words(argv),
         sound: None,
-    })
+    }
 }
 
 /// doit, with its record in SQLite, which it writes when it ends.
 pub fn doit(load: &Load, dir: &Path, python: &str) -> Result<Job, &'static str> {
     prepared(load, dir, "dodo.py", include_str!("python/dodo.py"))?;
     let jobs = load.jobs.to_string();
-    job(&[python, "-m", "doit", "run", "-n", &jobs, "-P", "thread"])
+    Ok(job(&[
+        python, "-m", "doit", "run", "-n", &jobs, "-P", "thread",
+    ]))
 }
 
 /// luigi, with its own scheduler and an empty file for each task that is done.
 pub fn luigi(load: &Load, dir: &Path, python: &str) -> Result<Job, &'static str> {
     prepared(load, dir, "tasks.py", include_str!("python/tasks.py"))?;
     let jobs = load.jobs.to_string();
-    job(&[python, "tasks.py", &jobs])
+    Ok(job(&[python, "tasks.py", &jobs]))
 }
 
 /// snakemake, with an empty file for each step that is done.
 pub fn snakemake(load: &Load, dir: &Path, python: &str) -> Result<Job, &'static str> {
     prepared(load, dir, "Snakefile", include_str!("python/Snakefile"))?;
     let jobs = load.jobs.to_string();
-    job(&[python, "-m", "snakemake", "-c", &jobs, "--quiet", "all"])
+    Ok(job(&[
+        python,
+        "-m",
+        "snakemake",
+        "-c",
+        &jobs,
+        "--quiet",
+        "all",
+    ]))
 }
 
 /// dbos, with its record in SQLite; its process ends when a step fails, and the next one goes on.
 pub fn dbos(load: &Load, dir: &Path, python: &str) -> Result<Job, &'static str> {
     prepared(load, dir, "flow.py", include_str!("python/flow.py"))?;
     let jobs = load.jobs.to_string();
-    job(&[python, "flow.py", &jobs])
+    Ok(job(&[python, "flow.py", &jobs]))
 }

@@ -24,9 +24,10 @@ fn job(argv: Vec<String>) -> Job {
 /// What a step does, and for programs that look at files, that it is done.
 fn stamped(load: &Load, step: usize) -> String {
     let command = load.command(step);
-    match load.stamps() {
-        true => format!("{command} && touch s{step}"),
-        false => command,
+    if load.stamps() {
+        format!("{command} && touch s{step}")
+    } else {
+        command
     }
 }
 
@@ -163,9 +164,10 @@ pub fn task(load: &Load, dir: &Path, file: &str) -> Result<Job, &'static str> {
     let mut text = format!("version: '3'\nsilent: true\ntasks:\n  all: {{deps: [{all}]}}\n");
     for at in 0..load.needs.len() {
         let (needs, command) = (load.names(at, "s", ", "), stamped(load, at));
-        let status = match load.stamps() {
-            true => format!(", status: [test -f s{at}]"),
-            false => String::new(),
+        let status = if load.stamps() {
+            format!(", status: [test -f s{at}]")
+        } else {
+            String::new()
         };
         let _ = writeln!(
             text,

@@ -52,7 +52,7 @@ use report::{Machine, Report};
 
 /// Measures wf, other programs and the floor with the same workloads.
 #[derive(Parser)]
-#[command(name = "peers")]
+#[command(name = "peers", bin_name = "benches/peers/run")]
 struct Options {
     /// Workloads, by name, with commas between them; all if none is named
     #[arg(long, value_delimiter = ',', value_name = "NAMES")]

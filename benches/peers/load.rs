@@ -118,7 +118,8 @@ impl Load {
             (Work::Same(command), Kind::New) => format!(" of `{command}`"),
             _ => String::new(),
         };
-        format!("{count} steps{command}, {jobs} at once; {what}")
+        let steps = if count == 1 { "step" } else { "steps" };
+        format!("{count} {steps}{command}, {jobs} at once; {what}")
     }
 }
 

@@ -70,8 +70,8 @@ pub fn drawn(report: &Report) -> String {
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" \
          width=\"{width}\" height=\"{height}\" role=\"img\">\n\
          <title>Cost of a step over the number of steps</title>\n<style>{STYLE}</style>\n\
-         <text x=\"4\" y=\"14\">µs per step, whole run; solid: steps at once by two, \
-         dashed: a chain</text>\n"
+         <text x=\"4\" y=\"14\">µs per step of a whole run, two at once; solid: fans, \
+         dashed: chains</text>\n"
     );
     grid(&mut svg, top, unit);
     for (at, program) in (0_u8..).zip(PROGRAMS) {

@@ -94,6 +94,10 @@ struct Options {
     #[arg(long, value_name = "FOLDER")]
     dir: Option<PathBuf>,
 
+    /// Measure this wf, not the one that is built with the benchmark
+    #[arg(long, value_name = "FILE")]
+    wf: Option<PathBuf>,
+
     /// Name all workloads and programs
     #[arg(long)]
     list: bool,
@@ -134,6 +138,10 @@ fn helped(words: &[String]) -> Option<bool> {
 }
 
 fn compared(options: &Options) -> Result<(), String> {
+    if let Some(file) = &options.wf {
+        let file = file.canonicalize();
+        ours::choose(&file.map_err(|why| format!("there is no such wf: {why}"))?);
+    }
     let loads = chosen(options)?;
     if options.list {
         for load in &loads {

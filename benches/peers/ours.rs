@@ -2,11 +2,23 @@
 
 use std::fmt::Write as _;
 use std::path::Path;
+use std::sync::OnceLock;
 
 use super::load::{Kind, Load};
 use super::program::{Job, words, write};
 
-const WF: &str = env!("CARGO_BIN_EXE_wf");
+/// The program that is measured as wf, if it is not the one that cargo built beside this one.
+static WF: OnceLock<String> = OnceLock::new();
+
+/// Chooses which wf is measured. Called once, before anything is.
+pub fn choose(file: &Path) {
+    let _ = WF.set(file.to_string_lossy().into_owned());
+}
+
+/// The wf that is measured.
+pub fn released() -> &'static str {
+    WF.get().map_or(env!("CARGO_BIN_EXE_wf"), String::as_str)
+}
 
 /// One megabyte in lines, which a step prints.
 pub fn megabyte() -> String {
@@ -39,14 +51,14 @@ fn plan(load: &Load, dir: &Path, more: &str) {
 )]
 pub fn wf(load: &Load, dir: &Path, _: &str) -> Result<Job, &'static str> {
     plan(load, dir, "");
-    let run = words(&[WF, "run", "-q", "--state", "state", "plan.md"]);
-    let audit = words(&[WF, "audit", "verify", "--state", "state"]);
+    let run = words(&[released(), "run", "-q", "--state", "state", "plan.md"]);
+    let audit = words(&[released(), "audit", "verify", "--state", "state"]);
     Ok(Job {
         argv: match load.kind {
-            Kind::Check => words(&[WF, "check", "plan.md"]),
+            Kind::Check => words(&[released(), "check", "plan.md"]),
             _ => run,
         },
-        again: words(&[WF, "retry", "-q", "--state", "state", "--last"]),
+        again: words(&[released(), "retry", "-q", "--state", "state", "--last"]),
         sound: (load.kind != Kind::Check).then_some(audit),
     })
 }

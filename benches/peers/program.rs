@@ -121,7 +121,7 @@ impl Known {
             let own = std::env::current_exe().expect("the benchmark knows its file");
             let own = own.to_string_lossy().into_owned();
             let version = match self.name.strip_prefix("wf") {
-                Some(_) => said(&[env!("CARGO_BIN_EXE_wf"), "--version"]).unwrap_or_default(),
+                Some(_) => said(&[ours::released(), "--version"]).unwrap_or_default(),
                 None => "of this benchmark".into(),
             };
             return Ok(program(own, version));

@@ -72,31 +72,37 @@ pub(super) fn skill_files(root: &Path, folder: &str) -> Result<Vec<String>, Unab
     Ok(paths.map(|path| format!("{folder}/{path}")).collect())
 }
 
-/// All that a plan executes, as far as it is known before it runs.
-fn commands<'a>(plan: &'a Plan, site: Site<'a>) -> Vec<Said<'a>> {
+/// All that a plan executes, as far as it is known before it runs. One after the other: each has
+/// all variables that it sees.
+fn commands<'a>(plan: &'a Plan, site: Site<'a>) -> impl Iterator<Item = Said<'a>> {
     let steps = plan.steps().iter();
     let ways = steps.flat_map(|step| (0..step.ways()).filter_map(|way| step.way(way)));
-    let mut all: Vec<Said<'a>> = ways.filter_map(|step| of_step(plan, step, site)).collect();
-    all.extend(checks(plan).filter_map(|check| of_check(check, site)));
+    let of_steps = ways.filter_map(move |step| of_step(plan, step, site));
+    let of_checks = checks(plan).filter_map(move |check| of_check(check, site));
     let planner = plan.parts().planner.as_ref().map(planner::as_check);
-    all.extend(planner.and_then(|check| of_check(&check, site)));
+    let of_planner = planner.and_then(|check| of_check(&check, site));
     let gates = plan.steps().iter().flat_map(|step| &step.gates);
     let gates = gates.chain(&plan.parts().gates);
-    all.extend(gates.filter_map(|gate| of_gate(gate, site)));
-    for secret in &plan.parts().secrets {
-        if let SecretSource::Command(argv) = &secret.source {
-            let vars = site.host.iter();
-            all.push(Said {
-                argv: argv.iter().cloned().map(Some).collect(),
-                vars: vars
-                    .map(|(name, value)| (name.clone(), Some(value.clone())))
-                    .collect(),
-                cwd: site.root.into(),
-                root: site.root,
-            });
-        }
-    }
-    all
+    let of_gates = gates.filter_map(move |gate| of_gate(gate, site));
+    let secrets = plan.parts().secrets.iter();
+    let of_secrets = secrets.filter_map(move |secret| of_secret(&secret.source, site));
+    let all = of_steps.chain(of_checks).chain(of_planner);
+    all.chain(of_gates).chain(of_secrets)
+}
+
+fn of_secret<'a>(source: &SecretSource, site: Site<'a>) -> Option<Said<'a>> {
+    let SecretSource::Command(argv) = source else {
+        return None;
+    };
+    let vars = site.host.iter();
+    Some(Said {
+        argv: argv.iter().cloned().map(Some).collect(),
+        vars: vars
+            .map(|(name, value)| (name.clone(), Some(value.clone())))
+            .collect(),
+        cwd: site.root.into(),
+        root: site.root,
+    })
 }
 
 fn of_step<'a>(plan: &Plan, step: &Step, site: Site<'a>) -> Option<Said<'a>> {

@@ -57,6 +57,22 @@ fn a_killed_run_goes_on_and_repeats_no_committed_step() {
     }
 }
 
+#[test]
+fn a_mistake_in_any_thread_ends_the_program_and_the_run_can_go_on() {
+    for point in [20, 21, 22, 23, 24] {
+        let sandbox = Sandbox::new();
+        sandbox.file("chain.md", chain(6, ", idempotent: true"));
+        let mut command = sandbox.command(&["run", "chain.md"]);
+        command.env("WF_CRASH", format!("engine:panic={point}"));
+        let output = command.output().unwrap();
+        let told = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(70), "{told}");
+        assert!(told.contains("your run's record is safe"), "{told}");
+        sandbox.wf(&["resume", "--last"]).exits(0).says("succeeded");
+        assert_eq!(times(&sandbox).len(), 6);
+    }
+}
+
 /// Kills the engine and the keeper of its processes.
 pub fn kill_both(child: &mut std::process::Child) {
     let keeper = keeper_of(child.id()).expect("an engine has a keeper");

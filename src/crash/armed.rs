@@ -11,6 +11,8 @@ use rustix::process::{Signal, getpid, kill_process};
 enum Plan {
     /// The point with this number, counted from one, kills.
     Kill(u64),
+    /// The point with this number is a mistake of the program itself.
+    Panic(u64),
     /// Each is written down.
     List(PathBuf),
 }
@@ -50,7 +52,8 @@ fn pass(plan: &Plan, name: &str) {
                 std::thread::park();
             }
         }
-        Plan::Kill(_) => {}
+        Plan::Panic(at) if passed == *at => panic!("WF_CRASH asked for it at {name}"),
+        Plan::Kill(_) | Plan::Panic(_) => {}
         Plan::List(path) => {
             let file = OpenOptions::new().create(true).append(true).open(path);
             // A list that cannot be written is seen to be empty.
@@ -59,16 +62,19 @@ fn pass(plan: &Plan, name: &str) {
     }
 }
 
-/// Reads `ROLE:NUMBER` or `ROLE:list=FILE`; `None` if another role is meant.
+/// Reads `ROLE:NUMBER`, `ROLE:panic=NUMBER` or `ROLE:list=FILE`; `None` if another role is meant.
 fn parse(text: &str, role: &str) -> Result<Option<Plan>, String> {
-    let wrong = || format!("WF_CRASH={text}: write ROLE:NUMBER or ROLE:list=FILE");
+    let wrong =
+        || format!("WF_CRASH={text}: write ROLE:NUMBER, ROLE:panic=NUMBER or ROLE:list=FILE");
     let (whose, what) = text.split_once(':').ok_or_else(wrong)?;
     if whose != role {
         return Ok(None);
     }
-    Ok(Some(match what.strip_prefix("list=") {
-        Some(path) => Plan::List(path.into()),
-        None => Plan::Kill(what.parse().map_err(|_| wrong())?),
+    let number = |text: &str| text.parse().map_err(|_| wrong());
+    Ok(Some(match what.split_once('=') {
+        Some(("list", path)) => Plan::List(path.into()),
+        Some(("panic", at)) => Plan::Panic(number(at)?),
+        _ => Plan::Kill(number(what)?),
     }))
 }
 
@@ -80,6 +86,8 @@ mod tests {
     fn a_plan_is_for_one_role() {
         assert_eq!(parse("engine:7", "engine"), Ok(Some(Plan::Kill(7))));
         assert_eq!(parse("engine:7", "keeper"), Ok(None));
+        assert_eq!(parse("engine:panic=7", "engine"), Ok(Some(Plan::Panic(7))));
+        assert!(parse("engine:panic=", "engine").is_err());
         let list = Plan::List("/tmp/points".into());
         assert_eq!(parse("keeper:list=/tmp/points", "keeper"), Ok(Some(list)));
         assert!(parse("engine:x", "engine").is_err());

@@ -52,5 +52,6 @@ mod skill_lock;
 mod skilled;
 mod skills;
 mod spec;
+mod staged;
 mod support;
 mod tidy;

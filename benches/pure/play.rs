@@ -30,7 +30,7 @@ pub fn run(plan: &Arc<Plan>, mut see: impl FnMut(&Event)) {
         });
         events.iter().for_each(&mut see);
         open.extend(effects.into_iter().filter_map(|effect| match effect {
-            Effect::Start { attempt, .. } => Some(attempt),
+            Effect::Start { attempt, .. } | Effect::Stage { attempt, .. } => Some(attempt),
             _ => None,
         }));
         next = open.pop_front().map(ended);

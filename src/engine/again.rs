@@ -223,7 +223,7 @@ impl Look {
 
     fn checks(&self, place: Option<&Place>) -> &[Check] {
         match place {
-            Some(place) => &super::unit::written(&self.run, place).verify,
+            Some(place) => &super::steps::written(&self.run, place).verify,
             None => &self.run.plan.parts().verify,
         }
     }

@@ -15,7 +15,8 @@ use crate::store::{CacheEntry, CacheLookup, KeptFile, StoreError};
 use super::dispatch::Report;
 use super::run::Ongoing;
 use super::scope::{Known, secrets_read};
-use super::unit::{Task, step_of};
+use super::steps::step_of;
+use super::unit::Task;
 
 /// Looks a result up and brings its files back. What cannot be looked up is not there: the work
 /// runs, and says itself what is wrong.
@@ -35,6 +36,7 @@ pub(super) async fn look(
         item,
         reads,
         since: None,
+        seated: None,
         correction: None,
         tool_args: None,
     };

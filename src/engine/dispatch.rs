@@ -4,21 +4,19 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::sync::{oneshot, watch};
+use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::{AbortHandle, JoinSet};
 
 use crate::exec::Stop;
-use crate::machine::{
-    Ask, Attempt, Effect, Event, Fact, Happening, Input, Machine, Place, Timer, Turn,
-};
-use crate::model::{Wait, Work};
+use crate::machine::{Ask, Attempt, Effect, Event, Fact, Happening, Input, Machine, Place, Turn};
 use crate::store::{Appended, Batch, NewRun, StoreError, Ticket};
 use crate::time::Moment;
 
 use super::end::end_of;
 use super::run::Ongoing;
+use super::stage::Stage;
 use super::timers::Timers;
-use super::{EngineError, Finished, Question, evidence, memory, publish, unit};
+use super::{EngineError, Finished, Question, evidence, memory, publish};
 
 /// How long it takes at most until an answer of people is seen.
 const LOOK: Duration = Duration::from_millis(500);
@@ -30,8 +28,8 @@ pub(super) type Report = Result<Option<Happening>, EngineError>;
 pub(super) struct Dispatcher {
     pub(super) run: Arc<Ongoing>,
     machine: Machine,
-    now: Moment,
-    timers: Timers,
+    pub(super) now: Moment,
+    pub(super) timers: Timers,
     units: JoinSet<(u32, Report)>,
     pub(super) stops: BTreeMap<Option<Attempt>, watch::Sender<Stop>>,
     pub(super) lockers: BTreeMap<Place, AbortHandle>,
@@ -44,6 +42,19 @@ pub(super) struct Dispatcher {
     /// Who looks at evidence before the run ends.
     pub(super) confirms: Option<AbortHandle>,
     undurable: VecDeque<Undurable>,
+    pub(super) stage: Arc<Stage>,
+    /// The attempts that began and had been staged.
+    begun: mpsc::UnboundedReceiver<Attempt>,
+    /// How many of the attempts that are counted ended badly, as far as the machine knows.
+    bad_ends: u64,
+    /// How many that are counted were let begin, and how many of them came to nothing before those
+    /// who count heard of them.
+    pub(super) let_begin: u64,
+    pub(super) lost: u64,
+    /// How many were staged.
+    pub(super) set_out: u64,
+    /// The attempts that are staged, as far as is known.
+    pub(super) staged: BTreeSet<Attempt>,
     /// How many events of the run the store has, or is about to have.
     sent: u64,
     new: Option<NewRun>,
@@ -56,6 +67,8 @@ struct Undurable {
     ticket: Ticket<Appended>,
     /// How many rounds had been ordered when it was decided.
     round: u32,
+    /// After how many bad ends.
+    bad_ends: u64,
     events: Vec<Event>,
     effects: Vec<Effect>,
 }
@@ -64,6 +77,7 @@ struct Undurable {
 enum Woken {
     Durable(Result<Appended, StoreError>),
     Unit((u32, Report)),
+    Began(Attempt),
     Timer,
     Told,
     Look,
@@ -85,6 +99,7 @@ impl Dispatcher {
             Some(false) => Stop::Gently,
             Some(true) => Stop::AtOnce,
         };
+        let (stage, begun) = Stage::new();
         Self {
             now: run.session.clock.now(),
             run,
@@ -98,6 +113,13 @@ impl Dispatcher {
             nested: BTreeSet::new(),
             confirms: None,
             undurable: VecDeque::new(),
+            stage,
+            begun,
+            bad_ends: 0,
+            let_begin: 0,
+            lost: 0,
+            set_out: 0,
+            staged: BTreeSet::new(),
             sent: 0,
             new,
             told,
@@ -148,6 +170,9 @@ impl Dispatcher {
             match self.wait(&mut stop).await? {
                 Woken::Durable(answer) => self.durable(&answer?),
                 Woken::Unit((round, report)) => self.unit_ended(round, report?),
+                Woken::Began(attempt) => {
+                    self.happen(Moment::default(), Happening::Began { attempt });
+                }
                 Woken::Timer => self.ring(),
                 Woken::Told => self.heed(&mut stop),
                 Woken::Look => self.look_again(),
@@ -157,6 +182,10 @@ impl Dispatcher {
             while let Some(report) = self.units.try_join_next() {
                 let (round, report) = joined(report);
                 self.unit_ended(round, report?);
+            }
+            // After the ends that let them begin.
+            while let Ok(attempt) = self.begun.try_recv() {
+                self.happen(Moment::default(), Happening::Began { attempt });
             }
         }
     }
@@ -186,6 +215,7 @@ impl Dispatcher {
             biased;
             answer = async { ticket.expect("guarded").await }, if awaits => Ok(Woken::Durable(answer)),
             Some(report) = self.units.join_next(), if !self.units.is_empty() => Ok(Woken::Unit(joined(report))),
+            Some(attempt) = self.begun.recv() => Ok(Woken::Began(attempt)),
             () = tokio::time::sleep(sleep.unwrap_or_default()), if sleep.is_some() => Ok(Woken::Timer),
             Ok(()) = stop.changed() => Ok(Woken::Told),
             () = tokio::time::sleep(LOOK), if asks => Ok(Woken::Look),
@@ -226,7 +256,7 @@ impl Dispatcher {
     }
 
     /// Gives the machine an input and sends what follows to the disk.
-    fn happen(&mut self, at_least: Moment, what: Happening) {
+    pub(super) fn happen(&mut self, at_least: Moment, what: Happening) {
         let at = self.clock(at_least);
         let turn = self.machine.turn(Input { at, what });
         self.record(turn);
@@ -235,9 +265,10 @@ impl Dispatcher {
     fn record(&mut self, turn: Turn) {
         let Turn { events, effects } = turn;
         if events.is_empty() && self.undurable.is_empty() {
+            let bad_ends = self.bad_ends;
             return effects
                 .into_iter()
-                .for_each(|effect| self.carry_out(effect));
+                .for_each(|effect| self.carry_out(effect, bad_ends));
         }
         let run = self.run.this.id.clone();
         let batch = Batch {
@@ -252,6 +283,7 @@ impl Dispatcher {
         self.undurable.push_back(Undurable {
             ticket,
             round: self.machine.replans(),
+            bad_ends: self.bad_ends,
             events,
             effects,
         });
@@ -284,7 +316,7 @@ impl Dispatcher {
         let effects = turn.effects.into_iter();
         effects
             .filter(|effect| !(overtaken && effect.prepares()))
-            .for_each(|effect| self.carry_out(effect));
+            .for_each(|effect| self.carry_out(effect, turn.bad_ends));
     }
 
     /// Begins a unit of work, which comes back with the round that it was begun in.
@@ -307,7 +339,16 @@ impl Dispatcher {
         match &what {
             Happening::Ended(ended) => {
                 self.nested.remove(&ended.attempt);
+                self.staged.remove(&ended.attempt);
                 self.stops.remove(&Some(ended.attempt.clone()));
+                self.bad_ends += u64::from(self.stage.ended_badly(&ended.attempt));
+                if self.stage.was_lost(&ended.attempt) {
+                    self.lose();
+                }
+            }
+            Happening::Unstaged { attempt } => {
+                self.staged.remove(attempt);
+                self.stops.remove(&Some(attempt.clone()));
             }
             Happening::Gated { place, .. } => {
                 let asked = place.as_ref();
@@ -321,35 +362,6 @@ impl Dispatcher {
             _ => {}
         }
         self.happen(Moment::default(), what);
-    }
-
-    fn ring(&mut self) {
-        let wall = self.run.session.clock.now();
-        while let Some((at, timer)) = self.timers.pop(wall) {
-            let asked = match &timer {
-                Timer::Ask { number } => self.asks.get(number).map(|(ask, _)| ask.clone()),
-                _ => None,
-            };
-            match asked {
-                Some(ask) => self.look_last(ask),
-                None => self.happen(at, Happening::Woke { timer }),
-            }
-        }
-    }
-
-    pub(super) fn wake(&mut self, at: Moment, timer: Timer) {
-        let step = match &timer {
-            Timer::Wait(attempt) => Some(unit::step_of(&self.run, &attempt.place)),
-            _ => None,
-        };
-        // Its limit, if that is earlier, is a while.
-        let named = |work: &Work| matches!(work, Work::Wait(Wait::Until(until)) if *until == at);
-        if step.is_some_and(|step| named(&step.work)) {
-            let wall = self.run.session.clock.now();
-            self.timers.set_on_wall(at, wall, timer);
-        } else {
-            self.timers.set(at, self.now, timer);
-        }
     }
 
     /// Tells the machine that the run is to end, once for each degree of insistence.

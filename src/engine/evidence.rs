@@ -143,7 +143,7 @@ pub(super) fn dependencies(run: &Ongoing, attempt: &Attempt) -> Vec<Place> {
     if attempt.attempt != 1 || attempt.place.item.is_some_and(|item| item > 0) {
         return Vec::new();
     }
-    let step = super::unit::step_of(run, &attempt.place);
+    let step = super::steps::step_of(run, &attempt.place);
     let needed = step.depends_on.iter().map(|ix| &run.plan.step(*ix).id);
     run.places_of(needed)
 }

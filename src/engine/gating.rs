@@ -108,10 +108,10 @@ impl Asked {
         gates_at(&self.run.plan, step, self.point)
     }
 
-    fn step(&self) -> Option<(crate::model::StepIx, super::unit::StepOf)> {
+    fn step(&self) -> Option<(crate::model::StepIx, super::steps::StepOf)> {
         let place = self.place.as_ref()?;
         let ix = self.run.plan.find(place.step.as_str())?;
-        Some((ix, super::unit::step_of(&self.run, place)))
+        Some((ix, super::steps::step_of(&self.run, place)))
     }
 
     /// What the gates are asked about.

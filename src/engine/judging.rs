@@ -18,7 +18,7 @@ use super::dispatch::Report;
 use super::evidence::site;
 use super::run::Ongoing;
 use super::scope::Known;
-use super::unit::{step_of, written};
+use super::steps::{step_of, written};
 
 /// What is checked, and what its templates read.
 pub(super) struct Case {

@@ -9,6 +9,7 @@
 //! **Invariant:** no task outlives the dispatcher that made it.
 
 mod again;
+mod alarms;
 mod artifacts;
 mod asking;
 mod begin;
@@ -31,6 +32,8 @@ mod scope;
 mod session;
 mod showing;
 mod signals;
+mod stage;
+mod steps;
 mod timers;
 mod unit;
 mod words;

@@ -5,24 +5,26 @@ use std::sync::Arc;
 use tokio::sync::{oneshot, watch};
 
 use crate::exec::Stop;
-use crate::machine::{Ask, Attempt, Effect};
+use crate::exec::keeper::Seat;
+use crate::machine::{Ask, Attempt, Effect, is_plain};
 use crate::model::Work;
 
 use super::dispatch::Dispatcher;
 use super::run::Ongoing;
-use super::{asking, evidence, gating, judging, locks, planning, unit};
+use super::stage::Seated;
+use super::{asking, evidence, gating, judging, locks, planning, steps, unit};
 
 impl Dispatcher {
-    pub(super) fn carry_out(&mut self, effect: Effect) {
+    /// Carries out what was decided after so many bad ends.
+    pub(super) fn carry_out(&mut self, effect: Effect, bad_ends: u64) {
         let run = Arc::clone(&self.run);
         match effect {
             Effect::Wake { timer, at } => self.wake(at, timer),
             Effect::Kill { attempt, force } => {
-                if let Some(stop) = self.stops.get(&attempt) {
-                    let degree = if force { Stop::AtOnce } else { Stop::Gently };
-                    stop.send_if_modified(|now| std::mem::replace(now, degree.max(*now)) < degree);
-                }
+                let degree = if force { Stop::AtOnce } else { Stop::Gently };
+                self.tell(attempt.as_ref(), degree);
             }
+            Effect::Unstage { attempt } => self.tell(Some(&attempt), Stop::Unbegun),
             Effect::Unlock { place, lock } => {
                 if let Some(waiter) = self.lockers.remove(&place) {
                     waiter.abort();
@@ -59,7 +61,13 @@ impl Dispatcher {
                     looks.abort();
                 }
             }
-            other => self.spawn(run, other),
+            other => self.spawn(run, other, bad_ends),
+        }
+    }
+
+    fn tell(&self, attempt: Option<&Attempt>, degree: Stop) {
+        if let Some(stop) = self.stops.get(&attempt.cloned()) {
+            stop.send_if_modified(|now| std::mem::replace(now, degree.max(*now)) < degree);
         }
     }
 
@@ -85,8 +93,38 @@ impl Dispatcher {
         }
     }
 
-    /// Begins a unit of work.
-    fn spawn(&mut self, run: Arc<Ongoing>, effect: Effect) {
+    /// How an attempt takes up room at those who count.
+    fn seated(&mut self, attempt: &Attempt, bad_ends: u64, staged: bool) -> Option<Seated> {
+        let plan = self.run.current();
+        let ix = plan.find(attempt.place.step.as_str())?;
+        is_plain(&plan, ix).then(|| {
+            self.let_begin += u64::from(!staged);
+            self.set_out += u64::from(staged);
+            Seated {
+                seat: Seat {
+                    room: plan.parts().policy.max_parallel.max(1),
+                    staged,
+                    number: self.set_out,
+                    bad_ends,
+                    let_begin: self.let_begin,
+                    lost: self.lost,
+                },
+                stage: Arc::clone(&self.stage),
+            }
+        })
+    }
+
+    /// An attempt that was let begin does not reach those who count: they keep room for it, so what
+    /// is staged is taken back, and staged anew by the machine.
+    pub(super) fn lose(&mut self) {
+        self.lost += 1;
+        for attempt in &self.staged {
+            self.tell(Some(attempt), Stop::Unbegun);
+        }
+    }
+
+    /// Begins a unit of work, decided after so many bad ends.
+    fn spawn(&mut self, run: Arc<Ongoing>, effect: Effect, bad_ends: u64) {
         match effect {
             Effect::Start {
                 attempt,
@@ -94,15 +132,20 @@ impl Dispatcher {
                 reads,
                 correction,
                 tool_args,
-            } => self.start(unit::Task {
-                run,
-                attempt,
-                item: item_value,
-                reads,
-                since: None,
-                correction,
-                tool_args,
-            }),
+            } => {
+                let seated = self.seated(&attempt, bad_ends, false);
+                self.start(unit::Task {
+                    seated,
+                    run,
+                    attempt,
+                    item: item_value,
+                    reads,
+                    since: None,
+                    correction,
+                    tool_args,
+                });
+            }
+            effect @ Effect::Stage { .. } => self.stage(run, effect, bad_ends),
             Effect::Watch {
                 attempt,
                 since,
@@ -111,6 +154,7 @@ impl Dispatcher {
                 correction,
                 tool_args,
             } => self.begin(unit::Task {
+                seated: None,
                 run,
                 attempt,
                 item: item_value,
@@ -135,6 +179,31 @@ impl Dispatcher {
             }
             other => self.look_at(run, other),
         }
+    }
+
+    /// Gives an attempt to those who let it begin when there is room.
+    fn stage(&mut self, run: Arc<Ongoing>, effect: Effect, bad_ends: u64) {
+        let Effect::Stage {
+            attempt,
+            since,
+            item_value,
+            reads,
+        } = effect
+        else {
+            return;
+        };
+        let seated = self.seated(&attempt, bad_ends, true);
+        self.staged.insert(attempt.clone());
+        self.start(unit::Task {
+            seated,
+            run,
+            attempt,
+            item: item_value,
+            reads,
+            since,
+            correction: None,
+            tool_args: None,
+        });
     }
 
     /// Begins to ask gates, to check, or to look at evidence.
@@ -203,7 +272,7 @@ impl Dispatcher {
     /// Begins, or takes up again, the work of an attempt.
     fn begin(&mut self, task: unit::Task) {
         let stop = self.stopper(Some(task.attempt.clone()));
-        let step = unit::step_of(&task.run, &task.attempt.place);
+        let step = steps::step_of(&task.run, &task.attempt.place);
         if matches!(step.work, Work::Uses(_)) {
             self.nested.insert(task.attempt.clone());
         }

@@ -220,7 +220,7 @@ impl Ongoing {
         if let Some(left) = self.files().left.remove(attempt) {
             return Ok(left);
         }
-        let step = super::unit::step_of(self, &attempt.place);
+        let step = super::steps::step_of(self, &attempt.place);
         if attempt.attempt == 0 || step.artifacts.is_empty() {
             return Ok(Vec::new());
         }

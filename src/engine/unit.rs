@@ -9,11 +9,11 @@ use tokio::sync::watch;
 
 use crate::exec::attempt::Gone;
 use crate::exec::environment::{self, Parts};
-use crate::exec::keeper::{self, Lost, Past, Recall, recall};
+use crate::exec::keeper::{self, Lost, Past, Recall, Wires, recall};
 use crate::exec::process::Command;
 use crate::exec::{Env, Stop, Unable, attempt, correction, http, log, outputs, usage, wait};
-use crate::machine::{Attempt, Correction, Ended, Exit, Happening, Item, Place, Usage};
-use crate::model::{Http, Object, Plan, SecretSource, Step, StepIx, Wait, Work};
+use crate::machine::{Attempt, Correction, Ended, Exit, Happening, Item, Usage};
+use crate::model::{Http, Object, SecretSource, Step, Wait, Work};
 use crate::name::EnvName;
 use crate::time::Moment;
 use crate::verify::classify;
@@ -21,6 +21,8 @@ use crate::verify::classify;
 use super::dispatch::Report;
 use super::run::Ongoing;
 use super::scope::{Known, secrets_read};
+use super::stage::Seated;
+use super::steps::step_of;
 use super::words::of_skill;
 use super::{artifacts, nested};
 
@@ -30,8 +32,10 @@ pub(super) struct Task {
     pub(super) attempt: Attempt,
     pub(super) item: Option<Item>,
     pub(super) reads: Object,
-    /// When it began, if it was under way already when the engine died.
+    /// When it began or was staged, if that was before the engine died.
     pub(super) since: Option<Moment>,
+    /// How it takes up room, if it is counted.
+    pub(super) seated: Option<Seated>,
     /// What was wrong with the attempt before, where there was one.
     pub(super) correction: Option<Box<Correction>>,
     /// What gates rewrote of what is to be executed.
@@ -63,7 +67,10 @@ impl Task {
             Work::Http(_) if self.since.is_some() => self.ended(Exit::Interrupted),
             Work::Http(http) => self.or_unable(self.request(http, step, stop).await),
             _ => {
-                let done = self.process(step, stop).await?;
+                let Some(done) = self.process(step, stop).await? else {
+                    let attempt = self.attempt;
+                    return Ok(Some(Happening::Unstaged { attempt }));
+                };
                 self.or_unable(done)
             }
         };
@@ -117,26 +124,54 @@ impl Task {
         })
     }
 
-    /// Runs the step's process, or learns what became of one that an earlier engine asked for.
+    /// Runs the step's process, or learns what became of one that an earlier engine asked for;
+    /// `None`: it was staged, and does not begin.
     async fn process(
         &self,
         step: &Step,
         stop: watch::Receiver<Stop>,
-    ) -> Result<Result<Ended, Unable>, Lost> {
+    ) -> Result<Option<Result<Ended, Unable>>, Lost> {
         if let Some(gone) = self.recalled(&stop).await {
-            return Ok(Ok(self.left(step, gone)));
+            return Ok(Some(Ok(self.left(step, gone))));
+        }
+        let seated = self.seated.as_ref();
+        let staged = seated.filter(|seated| seated.seat.staged);
+        if staged.is_some() && self.since.is_some() {
+            return Ok(None);
         }
         let job = match self.prepared(step, &stop).await {
             Ok(Some(job)) => job,
-            Ok(None) => return Ok(Ok(self.ended(Exit::Cancelled))),
+            Ok(None) => {
+                self.is_lost();
+                return Ok(Some(Ok(self.ended(Exit::Cancelled))));
+            }
             Err(unable) => {
+                self.is_lost();
                 self.run.session.hands.hold()?;
-                return Ok(Err(unable));
+                return Ok(Some(Err(unable)));
             }
         };
-        let session = &self.run.session;
-        let work = (session.hands).run(self.task(), job, stop, self.on_output());
-        Ok(Ok(self.left(step, work.await?)))
+        let wires = Wires {
+            stop,
+            on_output: self.on_output(),
+            on_begin: staged.map(|seated| seated.stage.on_begin(&self.attempt)),
+        };
+        let hands = &self.run.session.hands;
+        let seat = seated.map(|seated| seated.seat);
+        let gone = hands.run(self.task(), job, seat, wires).await?;
+        if let (Some(gone), Some(seated)) = (&gone, seated) {
+            seated.stage.note_end(&self.attempt, gone);
+        }
+        Ok(gone.map(|gone| Ok(self.left(step, gone))))
+    }
+
+    /// Notes that it does not reach those who count.
+    fn is_lost(&self) {
+        if let Some(Seated { seat, stage }) = &self.seated
+            && !seat.staged
+        {
+            stage.note_lost(&self.attempt);
+        }
     }
 
     /// What to execute; `None` if the step was told to end before that was known.
@@ -350,33 +385,4 @@ async fn told_to_end(mut stop: watch::Receiver<Stop>) {
     if stop.wait_for(|stop| *stop != Stop::No).await.is_err() {
         std::future::pending::<()>().await;
     }
-}
-
-/// A step of a plan, with the plan.
-pub(super) struct StepOf {
-    plan: Arc<Plan>,
-    ix: StepIx,
-}
-
-impl std::ops::Deref for StepOf {
-    type Target = Step;
-
-    fn deref(&self) -> &Step {
-        self.plan.step(self.ix)
-    }
-}
-
-/// The step of a place, as it is written: what no alternative replaces.
-pub(super) fn written<'a>(run: &'a Ongoing, place: &Place) -> &'a Step {
-    let ix = run.plan.find(place.step.as_str());
-    run.plan
-        .step(ix.expect("the machine names only steps of its plan"))
-}
-
-/// The step of a place, in the way in which it is done now.
-pub(super) fn step_of(run: &Ongoing, place: &Place) -> StepOf {
-    let plan = run.current();
-    let ix = plan.find(place.step.as_str());
-    let ix = ix.expect("the machine names only steps of its plan");
-    StepOf { plan, ix }
 }

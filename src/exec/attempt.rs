@@ -85,6 +85,11 @@ impl Job {
 }
 
 impl Gone {
+    /// Whether it ended well and there is nothing else to be seen of it.
+    pub fn is_plainly_well(&self) -> bool {
+        self.exit == Exit::Code { code: 0 } && self.output.is_empty()
+    }
+
     /// Work that could not begin, or of which nobody knows how it ended.
     pub fn without(exit: impl Into<Exit>) -> Self {
         Self {

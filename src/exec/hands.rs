@@ -4,9 +4,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use tokio::sync::watch;
 
 use super::attempt::{self, Gone, Job, Ties};
-use super::keeper::{Keeper, Lost, Task};
+use super::keeper::{Keeper, Lost, Seat, Task, Wires};
 use super::probe::{self, Probe, Probed};
-use super::{OnOutput, Stop, Unable};
+use super::{Stop, Unable};
 use crate::time::SystemClock;
 
 /// Numbers what this process starts itself.
@@ -45,27 +45,31 @@ impl Hands {
         }
     }
 
-    /// Does the work of an attempt.
+    /// Does the work of an attempt; `None`: it was staged and does not begin. This process itself
+    /// counts nothing: what is staged begins at once.
     pub async fn run(
         &self,
         task: Task,
         job: Job,
-        stop: watch::Receiver<Stop>,
-        on_output: Option<OnOutput>,
-    ) -> Result<Gone, Lost> {
+        seat: Option<Seat>,
+        wires: Wires,
+    ) -> Result<Option<Gone>, Lost> {
         match self {
             Self::Own => {
+                if let Some(tell) = wires.on_begin {
+                    tell();
+                }
                 let ties = Ties {
                     mark: own_mark(),
                     mask: job.mask(),
                     clock: Arc::new(SystemClock),
-                    stop,
-                    on_output,
+                    stop: wires.stop,
+                    on_output: wires.on_output,
                     on_start: None,
                 };
-                Ok(attempt::run(job, ties).await)
+                Ok(Some(attempt::run(job, ties).await))
             }
-            Self::Keeper(keeper) => keeper.run(task, job, stop, on_output).await,
+            Self::Keeper(keeper) => keeper.run(task, job, seat, wires).await,
         }
     }
 

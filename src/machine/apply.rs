@@ -2,6 +2,7 @@
 
 use super::ends::End;
 use super::gates::has_gates;
+use super::stage::is_plain;
 use super::state::{self, Cancelled, Doing, Gave, Live, Many, Spot, State};
 use super::{Attempt, Cached, Exit, Fact, GatePoint, Item, Phase, Place, StepState, Verdict};
 use crate::model::{Object, Plan, Work};
@@ -75,6 +76,8 @@ impl State {
                 self.occupy(plan, at, &cached, doing);
                 self.give(plan, place, Gave::cached(found));
             }
+            Fact::AttemptStaged(attempt) => self.set_on_stage(plan, at, attempt),
+            Fact::AttemptUnstaged(attempt) => self.unset(plan, attempt),
             Fact::AttemptStarted(attempt) => self.occupy(plan, at, attempt, Doing::Working),
             Fact::AttemptEnded {
                 attempt,
@@ -248,8 +251,10 @@ impl State {
 
     /// Stops doing anything for a place.
     pub(super) fn free(&mut self, spot: Spot) {
-        if self.live.remove(&spot).is_some_and(|live| live.room) {
-            self.busy -= 1;
+        if let Some(live) = self.live.remove(&spot) {
+            self.busy -= u32::from(live.room);
+            self.plain -= u32::from(live.room && live.plain);
+            self.staged -= u32::from(live.doing == Doing::Staged);
         }
     }
 
@@ -257,6 +262,8 @@ impl State {
     pub(super) fn engage(&mut self, spot: Spot, live: Live) {
         self.free(spot);
         self.busy += u32::from(live.room);
+        self.plain += u32::from(live.room && live.plain);
+        self.staged += u32::from(live.doing == Doing::Staged);
         self.live.insert(spot, live);
     }
 
@@ -272,6 +279,7 @@ impl State {
                 since: at,
                 doing,
                 room,
+                plain: doing == Doing::Working && is_plain(plan, spot.ix()),
             },
         );
         if plan.step(spot.ix()).concurrency.is_some() {

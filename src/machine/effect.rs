@@ -26,6 +26,28 @@ pub enum Effect {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         tool_args: Option<Box<serde_json::Value>>,
     },
+    /// Execute a step's work as soon as another's has ended well, so that no more run at once than
+    /// may. Answered by [`Began`](super::Happening::Began) and then by [`Ended`](super::Ended),
+    /// or by [`Unstaged`](super::Happening::Unstaged).
+    Stage {
+        /// Which attempt.
+        #[serde(flatten)]
+        attempt: Attempt,
+        /// When it was staged, if that was before the engine died: find out what became of it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        since: Option<Moment>,
+        /// The item, where the step is repeated.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        item_value: Option<Item>,
+        /// What the work's templates read, by reference as written.
+        #[serde(default, skip_serializing_if = "Object::is_empty")]
+        reads: Object,
+    },
+    /// Let an attempt that is staged not begin, if it has not begun.
+    Unstage {
+        /// Which.
+        attempt: Attempt,
+    },
     /// Run the checks of a phase: of an attempt whose work succeeded, or the plan's own. Answered by
     /// [`Judged`](super::Happening::Judged).
     Check {

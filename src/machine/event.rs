@@ -109,7 +109,12 @@ pub enum Fact {
         #[serde(flatten)]
         found: Cached,
     },
-    /// An attempt began. Durable before anything acts.
+    /// An attempt begins as soon as another one has ended, and is not seen to begin before this is
+    /// durable. It is started, or taken off the stage, before anything else is said of its place.
+    AttemptStaged(Attempt),
+    /// An attempt that was staged has not begun, and will not before it is staged or started anew.
+    AttemptUnstaged(Attempt),
+    /// An attempt began. Durable before anything acts, if the attempt was not staged.
     AttemptStarted(Attempt),
     /// The work of an attempt ended; nothing is believed yet.
     AttemptEnded {

@@ -82,6 +82,7 @@ impl Machine {
             since: self.now,
             doing: Doing::Entering,
             room: super::apply::takes_room(&self.plan, spot),
+            plain: false,
         };
         self.state.engage(spot, live);
         self.ask_gates(Some(spot), GatePoint::Enter);

@@ -137,6 +137,7 @@ impl State {
                 since: at,
                 doing: Doing::Asking,
                 room: false,
+                plain: false,
             };
             self.engage(spot, live);
         } else {

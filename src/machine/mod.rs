@@ -12,6 +12,7 @@
 //! ended, never a scan or a copy of the state.
 
 mod actuator;
+mod admit;
 mod advance;
 mod advice;
 mod advised;
@@ -30,6 +31,7 @@ mod end;
 mod ends;
 mod event;
 mod evidence;
+mod exit;
 mod finish;
 mod flaw;
 mod gates;
@@ -49,6 +51,7 @@ mod round;
 mod rounds;
 mod scope;
 mod shown;
+mod stage;
 mod standing;
 mod state;
 mod subject;
@@ -67,10 +70,10 @@ pub use correction::{Correction, Gap, Unmet};
 pub use effect::{Effect, Timer};
 pub use event::{Event, Fact, WHY_LIMIT};
 pub use evidence::{FixedFile, Guard, Stale};
+pub use exit::Exit;
 pub use gates::{GatePoint, gates_at};
 pub use input::{
-    Artifact, Cached, Ended, Exit, Happening, Input, Kept, Left, Outcome, PlannerSaid, Ruling,
-    Verdict,
+    Artifact, Cached, Ended, Happening, Input, Kept, Left, Outcome, PlannerSaid, Ruling, Verdict,
 };
 pub use ledger::{Ledger, Spent, Usage};
 pub use phases::Loop;
@@ -80,6 +83,7 @@ pub use request::{Intent, Missing, MustNot, PlanRequest, PlanState};
 pub use round::{Blame, Change, Criteria, Round};
 pub use rounds::NO_WAY;
 pub use shown::Way;
+pub use stage::is_plain;
 pub use standing::{Item, Phase, Standing, StepState, Tally};
 pub use state::State;
 pub use subject::{Attempt, Place};

@@ -38,6 +38,9 @@ impl Machine {
         }
         // Who was told to end before may not have heard it.
         self.kill_live(self.state.forced());
+        if self.state.stopping.is_some() {
+            self.unstage();
+        }
         self.advance();
         self.notice_budget();
         std::mem::take(&mut self.turn)
@@ -135,6 +138,9 @@ impl Machine {
         };
         let attempt = state::attempt(&plan, spot, live.attempt);
         let item_value = self.state.item(spot).cloned();
+        if matches!(live.doing, Doing::Staged | Doing::Working) {
+            self.inherited.insert(spot);
+        }
         match (live.doing, &step.work) {
             // People are asked again with all other questions.
             (Doing::Asking, _) => {
@@ -157,6 +163,7 @@ impl Machine {
                 let timer = Timer::Wait(attempt);
                 self.turn.effects.push(Effect::Wake { timer, at });
             }
+            (Doing::Staged, _) => self.set_out(spot, attempt, Some(live.since)),
             (Doing::Working, _) => {
                 let view = View {
                     plan: &plan,

@@ -47,6 +47,12 @@ pub struct State {
     pub(super) live: BTreeMap<Spot, Live>,
     /// How many of them take up room.
     pub(super) busy: u32,
+    /// How many of those that take up room are plain.
+    #[serde(default)]
+    pub(super) plain: u32,
+    /// How many of them are staged.
+    #[serde(default)]
+    pub(super) staged: u32,
     /// Places between two attempts, and when the next may begin.
     #[serde(with = "pairs")]
     pub(super) resting: BTreeMap<Spot, Moment>,
@@ -205,6 +211,9 @@ pub(super) struct Live {
     pub(super) doing: Doing,
     /// Whether it takes up room.
     pub(super) room: bool,
+    /// Whether it is work of which nothing but the end of its process is to be seen.
+    #[serde(default)]
+    pub(super) plain: bool,
 }
 
 /// What people are asked.
@@ -220,6 +229,8 @@ pub(super) struct Asked {
 pub(super) enum Doing {
     /// Its cache key is being looked up.
     Looking,
+    /// Its work begins as soon as another's has ended; it takes up no room.
+    Staged,
     /// Its work runs.
     Working,
     /// Its checks run.
@@ -252,6 +263,8 @@ impl State {
             roomless: BTreeSet::new(),
             live: BTreeMap::new(),
             busy: 0,
+            plain: 0,
+            staged: 0,
             resting: BTreeMap::new(),
             locking: BTreeSet::new(),
             returning: BTreeSet::new(),

@@ -40,12 +40,14 @@ impl Machine {
         }
         if killing {
             self.kill_live(forced);
+        } else {
+            self.unstage();
         }
     }
 
     /// Ends the places of a step that nothing runs for; with `resting`, also those between two
     /// attempts.
-    fn sweep_step(&mut self, step: u32, resting: bool) {
+    pub(super) fn sweep_step(&mut self, step: u32, resting: bool) {
         let places: Vec<Spot> = match &self.state.slot(step).many {
             None => vec![Spot { step, item: None }],
             Some(many) => (0..u32::try_from(many.slots.len()).unwrap_or(u32::MAX))

@@ -1,5 +1,6 @@
 //! What follows from an input.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::flaw::bad_outputs;
@@ -24,6 +25,9 @@ pub struct Machine {
     pub(super) state: State,
     pub(super) turn: Turn,
     pub(super) now: Moment,
+    /// Places that an engine before this one began or staged: another keeper may have their
+    /// processes, so nothing is staged beside them.
+    pub(super) inherited: BTreeSet<Spot>,
 }
 
 /// What follows from an input: facts, and what the world must do once they are durable.
@@ -56,6 +60,7 @@ impl Machine {
             state,
             turn: Turn::default(),
             now: Moment::default(),
+            inherited: BTreeSet::new(),
         }
     }
 
@@ -120,6 +125,8 @@ impl Machine {
                     self.gate_start();
                 }
             }
+            Happening::Began { attempt } => self.began(&attempt),
+            Happening::Unstaged { attempt } => self.unstaged(&attempt),
             Happening::Ended(ended) => self.ended(ended),
             Happening::Judged {
                 attempt: Some(attempt),
@@ -200,9 +207,12 @@ impl Machine {
     }
 
     pub(super) fn ended(&mut self, ended: Ended) {
+        // Who saw its end need not have seen it begin.
+        self.began(&ended.attempt);
         let Some((spot, _)) = self.live(&ended.attempt, Doing::Working) else {
             return;
         };
+        self.inherited.remove(&spot);
         let plan = Arc::clone(&self.plan);
         let step = plan.step(spot.ix());
         let mistake = ended

@@ -108,6 +108,8 @@ pub(super) fn event(
         | Fact::EvidenceTaken { .. }
         | Fact::ItemKept { .. }
         | Fact::StepLeft { .. }
+        | Fact::AttemptStaged(_)
+        | Fact::AttemptUnstaged(_)
         | Fact::RunStopping { .. }
         | Fact::CancelRequested { .. }
         | Fact::RunTimedOut

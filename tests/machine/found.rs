@@ -26,11 +26,11 @@ fn locked(step: &str) -> Happening {
     Happening::Locked { place: place(step) }
 }
 
-fn woke(timer: Timer) -> Happening {
+pub fn woke(timer: Timer) -> Happening {
     Happening::Woke { timer }
 }
 
-fn retried(step: &mut Step) {
+pub fn retried(step: &mut Step) {
     step.retry = Retry {
         max: 3,
         backoff: 5 * SECOND,
@@ -235,8 +235,8 @@ fn what_was_tried_goes_on_after_a_failure_that_stops_though_it_waits_for_room() 
     killed.now = 6000;
     killed.feed(woke(Timer::Retry(attempt("a", 2))));
     let effects = killed.feed(ended(attempt("b", 1), Exit::Code { code: 1 }));
-    assert_eq!(words(&effects), ["start"]);
-    assert!(matches!(&effects[0], Effect::Start { attempt: a, .. } if *a == attempt("a", 2)));
+    assert_eq!(words(&effects), ["unstage", "start"]);
+    assert!(matches!(&effects[1], Effect::Start { attempt: a, .. } if *a == attempt("a", 2)));
 }
 
 #[test]

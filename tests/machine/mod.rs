@@ -1,5 +1,6 @@
 //! The core, driven by a seeded world.
 
+mod answers;
 mod budgets;
 mod corrections;
 mod evidence;
@@ -15,5 +16,6 @@ mod repeats;
 mod rounds;
 mod rules;
 mod simulated;
+mod staged;
 mod traces;
 mod world;

@@ -165,7 +165,8 @@ impl Play {
                     })
                     .collect();
             }
-            Effect::Start { attempt, .. } => self.ended(attempt),
+            Effect::Start { attempt, .. } | Effect::Stage { attempt, .. } => self.ended(attempt),
+            Effect::Unstage { attempt } => Happening::Unstaged { attempt },
             Effect::Kill {
                 attempt: Some(attempt),
                 ..

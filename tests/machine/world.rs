@@ -9,16 +9,18 @@ use wf::digest::Digest;
 use wf::expr::Template;
 use wf::gate::Gated;
 use wf::machine::{
-    Artifact, Attempt, Decision, Effect, Ended, Event, Exit, Fact, Given, Happening, Input,
-    Machine, Outcome, Place, Ruling, Stale, StepState, Verdict,
+    Attempt, Decision, Effect, Event, Exit, Fact, Given, Happening, Input, Machine, Outcome, Place,
+    Ruling, Stale, StepState,
 };
 use wf::model::{
-    Check, CheckPhase, Class, Fan, Object, OnError, OnFailure, Parts, Plan, Policy, Retry, Step,
-    StepIx, Wait, Work,
+    Check, CheckPhase, Class, Fan, OnError, OnFailure, Parts, Plan, Policy, Retry, Step, StepIx,
+    Wait, Work,
 };
 use wf::name::{Name, PlanId, RunId};
 use wf::time::Moment;
 
+use super::answers::file_of;
+pub use super::answers::{ended, verdict};
 pub use crate::sim::dice::Dice;
 
 /// What the world does to an attempt; a function of the attempt alone.
@@ -179,6 +181,8 @@ impl World {
                     .retain(|open| !matches!(open, Effect::Lock { place: p, .. } if p == place));
             } else if let Effect::Kill { attempt, .. } = &effect {
                 self.kill(attempt.as_ref());
+            } else if let Effect::Unstage { .. } = &effect {
+                self.unstage(effect);
             } else {
                 self.open.push(effect);
             }
@@ -186,8 +190,24 @@ impl World {
         turn.events
     }
 
-    /// A killed attempt ends as cancelled, whatever its fate.
+    /// What is staged and has not begun does not begin.
+    fn unstage(&mut self, effect: Effect) {
+        let Effect::Unstage { attempt: wanted } = &effect else {
+            return;
+        };
+        let staged =
+            |open: &&mut Effect| matches!(open, Effect::Stage { attempt, .. } if attempt == wanted);
+        if let Some(open) = self.open.iter_mut().find(staged) {
+            *open = effect;
+        }
+    }
+
+    /// A killed attempt ends as cancelled, whatever its fate; one that is staged does not begin.
     fn kill(&mut self, attempt: Option<&Attempt>) {
+        if let Some(attempt) = attempt {
+            let attempt = attempt.clone();
+            self.unstage(Effect::Unstage { attempt });
+        }
         for open in &mut self.open {
             if let Effect::Start {
                 attempt: started, ..
@@ -205,7 +225,7 @@ impl World {
     /// Answers one open effect, picked by the dice. False if there is none.
     pub fn answer(&mut self, machine: &mut Machine, dice: &mut Dice) -> bool {
         let ready: Vec<usize> = (0..self.open.len())
-            .filter(|at| self.answerable(*at))
+            .filter(|at| self.answerable(machine, *at))
             .collect();
         let Some(pick) = ready.get(dice.below(ready.len().max(1))) else {
             return false;
@@ -217,13 +237,34 @@ impl World {
         true
     }
 
-    fn answerable(&self, at: usize) -> bool {
-        !matches!(&self.open[at], Effect::Lock { .. } if self.holder.is_some())
+    fn answerable(&self, machine: &Machine, at: usize) -> bool {
+        match &self.open[at] {
+            Effect::Lock { .. } => self.holder.is_none(),
+            // It begins when there is room.
+            Effect::Stage { .. } => {
+                let works = |open: &&Effect| {
+                    matches!(
+                        open,
+                        Effect::Start { .. }
+                            | Effect::Watch { .. }
+                            | Effect::Kill { .. }
+                            | Effect::Check { .. }
+                    )
+                };
+                let works = self.open.iter().filter(works).count();
+                works < machine.plan().parts().policy.max_parallel as usize
+            }
+            _ => true,
+        }
     }
 
     fn happening(&mut self, effect: Effect) -> Option<Happening> {
         match effect {
-            Effect::Start { attempt, .. } => Some(self.ended(attempt)),
+            // That what was staged began is seen at its end.
+            Effect::Start { attempt, .. } | Effect::Stage { attempt, .. } => {
+                Some(self.ended(attempt))
+            }
+            Effect::Unstage { attempt } => Some(Happening::Unstaged { attempt }),
             Effect::Watch { attempt, .. } => Some(ended(attempt, Exit::Interrupted)),
             Effect::Kill { attempt, .. } => Some(ended(attempt?, Exit::Cancelled)),
             Effect::Check { attempt, phase, .. } => Some(self.judged(attempt, phase)),
@@ -354,41 +395,4 @@ pub fn ends(events: &[Event]) -> BTreeMap<Place, StepState> {
         }
     }
     ends
-}
-
-/// The file that an attempt leaves.
-fn file_of(attempt: &Attempt) -> Artifact {
-    Artifact {
-        path: format!("{}.txt", attempt.place),
-        digest: Digest::of(attempt.to_string().as_bytes()),
-        size: 7,
-    }
-}
-
-pub fn ended(attempt: Attempt, exit: Exit) -> Happening {
-    Happening::Ended(Ended {
-        attempt,
-        exit,
-        outputs: Object::new(),
-        artifacts: Vec::new(),
-        standing: None,
-        class: None,
-        seen: Vec::new(),
-        usage: wf::machine::Usage::default(),
-    })
-}
-
-pub fn verdict(ruling: Ruling) -> Verdict {
-    Verdict {
-        name: name("good"),
-        phase: CheckPhase::Verify,
-        ruling,
-        expected: String::new(),
-        found: String::new(),
-        evidence: String::new(),
-        class: (ruling != Ruling::Pass).then_some(Class::Logical),
-        millis: 0,
-        mode: wf::model::Mode::default(),
-        guards: None,
-    }
 }

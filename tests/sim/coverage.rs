@@ -12,7 +12,7 @@ use super::faults::Fault;
 pub struct Coverage(BTreeMap<(&'static str, &'static str), u64>);
 
 /// Every kind of event.
-const FACTS: [&str; 33] = [
+const FACTS: [&str; 35] = [
     "run_started",
     "step_kept",
     "item_kept",
@@ -20,6 +20,8 @@ const FACTS: [&str; 33] = [
     "step_expanded",
     "lock_awaited",
     "cache_hit",
+    "attempt_staged",
+    "attempt_unstaged",
     "attempt_started",
     "attempt_ended",
     "criterion_judged",
@@ -49,9 +51,9 @@ const FACTS: [&str; 33] = [
 ];
 
 /// Every kind of effect.
-const EFFECTS: [&str; 14] = [
-    "start", "check", "wake", "lock", "unlock", "lookup", "remember", "watch", "kill", "finish",
-    "confirm", "gate", "ask", "dismiss",
+const EFFECTS: [&str; 16] = [
+    "start", "stage", "unstage", "check", "wake", "lock", "unlock", "lookup", "remember", "watch",
+    "kill", "finish", "confirm", "gate", "ask", "dismiss",
 ];
 
 /// Every kind of timer.
@@ -69,8 +71,10 @@ const EXITS: [&str; 7] = [
 ];
 
 /// Every kind of input.
-const INPUTS: [&str; 11] = [
+const INPUTS: [&str; 13] = [
     "begin",
+    "began",
+    "unstaged",
     "ended",
     "judged",
     "woke",
@@ -156,6 +160,8 @@ fn fact(fact: &Fact) -> &'static str {
         Fact::StepExpanded { .. } => "step_expanded",
         Fact::LockAwaited { .. } => "lock_awaited",
         Fact::CacheHit { .. } => "cache_hit",
+        Fact::AttemptStaged(_) => "attempt_staged",
+        Fact::AttemptUnstaged(_) => "attempt_unstaged",
         Fact::AttemptStarted(_) => "attempt_started",
         Fact::AttemptEnded { .. } => "attempt_ended",
         Fact::CriterionJudged { .. } => "criterion_judged",
@@ -193,6 +199,8 @@ fn fact(fact: &Fact) -> &'static str {
 pub fn effect(effect: &Effect) -> &'static str {
     match effect {
         Effect::Start { .. } => "start",
+        Effect::Stage { .. } => "stage",
+        Effect::Unstage { .. } => "unstage",
         Effect::Check { .. } => "check",
         Effect::Wake { .. } => "wake",
         Effect::Lock { .. } => "lock",
@@ -239,6 +247,8 @@ fn exit(exit: &Exit) -> &'static str {
 pub fn input(what: &Happening) -> &'static str {
     match what {
         Happening::Begin { .. } => "begin",
+        Happening::Began { .. } => "began",
+        Happening::Unstaged { .. } => "unstaged",
         Happening::Ended(_) => "ended",
         Happening::Judged { .. } => "judged",
         Happening::Woke { .. } => "woke",

@@ -64,7 +64,7 @@ pub struct Ledger {
     pub planning: Option<(u32, bool)>,
     /// What it has used up, and of what budget.
     pub budget: super::budget::Book,
-    /// The end of the run, as it was told.
+    /// Its end, as it was told.
     pub over: Option<Fact>,
 }
 
@@ -105,6 +105,7 @@ pub struct Book {
     pub awaits: bool,
     pub cached: bool,
     pub kept: bool,
+    pub staged: bool,
 }
 
 /// How a place ended.
@@ -313,11 +314,13 @@ impl Ledger {
                 book.awaits = false;
                 book.begins(0);
             }
+            Fact::AttemptStaged(Attempt { place, .. }) => self.at(place).staged = true,
+            Fact::AttemptUnstaged(Attempt { place, .. }) => self.at(place).staged = false,
             Fact::AttemptStarted(Attempt { place, attempt }) => {
                 let book = self.at(place);
                 (book.live, book.attempts) = (Some(*attempt), *attempt);
                 (book.due, book.verdicts, book.checking) = (None, (0, 0), false);
-                (book.awaits, book.cached) = (false, false);
+                (book.awaits, book.cached, book.staged) = (false, false, false);
                 book.begins(*attempt);
             }
             Fact::AttemptEnded { attempt, how, .. } => {

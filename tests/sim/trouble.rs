@@ -178,7 +178,11 @@ impl World {
             // worth then is not what it is worth now.
             let of_a_life = matches!(
                 what,
-                Happening::Locked { .. } | Happening::Stale(_) | Happening::Confirmed { .. }
+                Happening::Locked { .. }
+                    | Happening::Stale(_)
+                    | Happening::Confirmed { .. }
+                    | Happening::Began { .. }
+                    | Happening::Unstaged { .. }
             );
             if of_a_life && life != engine.life {
                 return Ok(());

@@ -23,6 +23,29 @@ pub(super) struct Called {
     pub(super) err: Vec<u8>,
 }
 
+/// How work is told to end, and who is told what of it.
+pub struct Wires {
+    /// Whether it is told to end.
+    pub stop: watch::Receiver<Stop>,
+    /// Who is shown its output.
+    pub on_output: Option<OnOutput>,
+    /// Who is told that it began, if it was staged.
+    pub on_begin: Option<OnBegin>,
+}
+
+/// Is told that something began.
+pub type OnBegin = Box<dyn FnOnce() + Send>;
+
+impl From<(watch::Receiver<Stop>, Option<OnOutput>)> for Wires {
+    fn from((stop, on_output): (watch::Receiver<Stop>, Option<OnOutput>)) -> Self {
+        Self {
+            stop,
+            on_output,
+            on_begin: None,
+        }
+    }
+}
+
 /// A connection to a keeper, for one question after the other.
 pub(super) struct Line {
     from: Frames<OwnedReadHalf>,
@@ -46,12 +69,12 @@ impl Line {
     }
 
     /// Asks something. An error means that the keeper died.
-    pub(super) async fn ask(
-        &mut self,
-        ask: &Ask,
-        mut stop: watch::Receiver<Stop>,
-        mut on_output: Option<OnOutput>,
-    ) -> io::Result<Called> {
+    pub(super) async fn ask(&mut self, ask: &Ask, wires: Wires) -> io::Result<Called> {
+        let Wires {
+            mut stop,
+            mut on_output,
+            mut on_begin,
+        } = wires;
         send(&mut self.to, &Frame::word(ask)?).await?;
         let already = *stop.borrow_and_update();
         if already != Stop::No {
@@ -68,6 +91,11 @@ impl Line {
             };
             match (frame, &mut on_output) {
                 (Frame::Output(stream, bytes), Some(show)) => show(stream, &bytes),
+                (Frame::Began, _) => {
+                    if let Some(tell) = on_begin.take() {
+                        tell();
+                    }
+                }
                 (Frame::Output(Stream::Out, bytes), None) => out.extend(bytes),
                 (Frame::Output(_, bytes), None) => err.extend(bytes),
                 (word @ Frame::Word(_), _) => {
@@ -85,13 +113,8 @@ impl Line {
 }
 
 /// Asks the keeper at a socket one thing. An error means that there is none, or that it died.
-pub(super) async fn call(
-    socket: &Path,
-    ask: &Ask,
-    stop: watch::Receiver<Stop>,
-    on_output: Option<OnOutput>,
-) -> io::Result<Called> {
-    Line::open(socket)?.ask(ask, stop, on_output).await
+pub(super) async fn call(socket: &Path, ask: &Ask, wires: Wires) -> io::Result<Called> {
+    Line::open(socket)?.ask(ask, wires).await
 }
 
 /// Asks the keeper at a socket to end, and waits until it has; says whether it has, or refused

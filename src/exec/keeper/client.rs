@@ -13,13 +13,14 @@ use std::time::Duration;
 
 use tokio::sync::watch;
 
-use super::call::{self, Called, Line};
+use super::call::{self, Called, Line, Wires};
 use super::journal;
 use super::message::{Answer, Ask, Task};
+use super::pool::Seat;
 use super::recall::kill_the_rest;
+use crate::exec::Stop;
 use crate::exec::attempt::{Gone, Job};
 use crate::exec::probe::{Probe, Probed};
-use crate::exec::{OnOutput, Stop};
 
 /// The word that everything is recorded, and nothing will be asked about later.
 pub(super) const FAREWELL: u8 = b'f';
@@ -138,19 +139,26 @@ impl Keeper {
         self.ends.store(true, Ordering::Relaxed);
     }
 
-    /// Does the work of an attempt. It goes on if this future is dropped.
+    /// Does the work of an attempt; `None`: it was staged and does not begin. It goes on if this
+    /// future is dropped.
     pub(in crate::exec) async fn run(
         &self,
         task: Task,
         job: Job,
-        stop: watch::Receiver<Stop>,
-        on_output: Option<OnOutput>,
-    ) -> Result<Gone, Lost> {
+        seat: Option<Seat>,
+        wires: Wires,
+    ) -> Result<Option<Gone>, Lost> {
         let job = Box::new(job);
-        let show = on_output.is_some();
-        let ask = Ask::Run { task, job, show };
-        match self.call(&ask, stop, on_output).await?.answer {
-            Answer::Gone(gone) => Ok(*gone),
+        let show = wires.on_output.is_some();
+        let ask = Ask::Run {
+            task,
+            job,
+            show,
+            seat,
+        };
+        match self.call(&ask, wires).await?.answer {
+            Answer::Gone(gone) => Ok(Some(*gone)),
+            Answer::Unstaged => Ok(None),
             _ => Err(Lost),
         }
     }
@@ -161,7 +169,9 @@ impl Keeper {
         probe: Probe,
         stop: watch::Receiver<Stop>,
     ) -> Result<Probed, Lost> {
-        let called = self.call(&Ask::Probe(Box::new(probe)), stop, None).await?;
+        let called = self
+            .call(&Ask::Probe(Box::new(probe)), (stop, None).into())
+            .await?;
         match called.answer {
             Answer::Probed {
                 exit,
@@ -181,18 +191,13 @@ impl Keeper {
     }
 
     /// Asks on a connection that is free, or on a new one.
-    async fn asked(
-        &self,
-        ask: &Ask,
-        stop: watch::Receiver<Stop>,
-        on_output: Option<OnOutput>,
-    ) -> io::Result<Called> {
+    async fn asked(&self, ask: &Ask, wires: Wires) -> io::Result<Called> {
         let free = self.free().pop();
         let mut line = match free {
             Some(line) => line,
             None => Line::open(&self.socket)?,
         };
-        let called = line.ask(ask, stop, on_output).await?;
+        let called = line.ask(ask, wires).await?;
         if line.is_clean {
             self.free().push(line);
         }
@@ -203,13 +208,8 @@ impl Keeper {
         self.free.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    async fn call(
-        &self,
-        ask: &Ask,
-        stop: watch::Receiver<Stop>,
-        on_output: Option<OnOutput>,
-    ) -> Result<Called, Lost> {
-        let called = self.asked(ask, stop, on_output).await;
+    async fn call(&self, ask: &Ask, wires: Wires) -> Result<Called, Lost> {
+        let called = self.asked(ask, wires).await;
         called.map_err(|_| {
             // It died, so nobody else ends what it kept.
             self.lost.store(true, Ordering::Relaxed);

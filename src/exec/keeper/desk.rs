@@ -4,20 +4,20 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::net::UnixStream;
 use tokio::sync::{mpsc, oneshot, watch};
 
+use super::follow::{Followers, Following, Live};
 use super::journal::{Journal, Note};
 use super::message::{Answer, Task};
+use super::pool::{Arrival, Next, Pool, Seat};
 use crate::exec::attempt::{self, Gone, Job, Ties};
-use crate::exec::log::Stream;
 use crate::exec::secret::Hidden;
-use crate::exec::{OnOutput, Stop, Unable};
+use crate::exec::{Stop, Unable};
 use crate::machine::Exit;
 use crate::mask::Mask;
 use crate::name::RunId;
 use crate::time::Clock;
 
-/// How many pieces of output wait for an engine that reads slowly; what comes then is only in
-/// the log.
-const WAITING: usize = 64;
+/// Where attempts go that are to be worked on; `None`: something changed.
+pub(super) type Work = mpsc::UnboundedSender<Option<Accepted>>;
 
 /// What a keeper does and knows.
 pub(super) struct Desk {
@@ -29,6 +29,8 @@ pub(super) struct Desk {
 struct State {
     journal: Journal,
     live: BTreeMap<Task, Live>,
+    /// Who waits for room, run by run.
+    pools: BTreeMap<RunId, Pool<Entry>>,
     sealed: BTreeSet<RunId>,
     marks: u64,
     /// The last mask that was made, and of what: attempts of a run have the same secrets.
@@ -40,36 +42,33 @@ struct State {
     concluding: Vec<UnixStream>,
 }
 
-/// An attempt under way.
-struct Live {
-    stop: watch::Sender<Stop>,
-    followers: Followers,
+/// What is asked for.
+pub(super) struct Asked {
+    pub(super) task: Task,
+    pub(super) job: Job,
+    pub(super) show: bool,
+    pub(super) seat: Option<Seat>,
 }
 
-/// Those who wait for the end of an attempt.
-type Followers = Arc<Mutex<Vec<Follower>>>;
-
-struct Follower {
-    shown: Option<mpsc::Sender<(Stream, Vec<u8>)>>,
-    ended: oneshot::Sender<Gone>,
+/// An attempt that was asked for and has not begun.
+struct Entry {
+    task: Task,
+    job: Job,
+    /// Whether it is counted.
+    seated: bool,
+    heard: watch::Receiver<Stop>,
+    live: Live,
+    /// Who is told that it began, if it is staged.
+    begun: Option<oneshot::Sender<()>>,
 }
 
-/// An attempt that was accepted and is to be worked on.
+/// An attempt that is to be worked on.
 pub(super) struct Accepted {
     task: Task,
     job: Job,
+    seated: bool,
     ties: Ties,
     followers: Followers,
-}
-
-/// How an attempt is followed from a connection.
-pub(super) struct Following {
-    /// What it prints, if that is shown.
-    pub(super) shown: mpsc::Receiver<(Stream, Vec<u8>)>,
-    /// How it ends.
-    pub(super) ended: oneshot::Receiver<Gone>,
-    /// How it is told to.
-    pub(super) stop: watch::Sender<Stop>,
 }
 
 impl Desk {
@@ -78,6 +77,7 @@ impl Desk {
         let state = State {
             journal,
             live: BTreeMap::new(),
+            pools: BTreeMap::new(),
             sealed: BTreeSet::new(),
             marks: 0,
             mask: (Vec::new(), Mask::default()),
@@ -93,65 +93,117 @@ impl Desk {
         })
     }
 
-    /// Accepts an attempt and notes that it begins; or says why not.
-    pub(super) fn accept(
-        &self,
-        task: Task,
-        job: Job,
-        shows: bool,
-    ) -> Result<(Accepted, Following), Answer> {
-        let mark = self.mark();
+    /// Accepts an attempt, and lets it begin unless it waits; or says why not.
+    pub(super) fn accept(&self, asked: Asked) -> Result<(Option<Accepted>, Following), Answer> {
+        let Asked {
+            task,
+            job,
+            show,
+            seat,
+        } = asked;
         let mut state = self.state();
         if state.sealed.contains(&task.run) || state.live.contains_key(&task) {
             return Err(Answer::Unknown);
         }
+        let (stop, heard) = watch::channel(Stop::No);
+        let followers = Followers::default();
+        let live = Live { stop, followers };
+        let mut following = live.follow(show);
+        let mut entry = Entry {
+            task,
+            job,
+            seated: seat.is_some(),
+            heard,
+            live,
+            begun: None,
+        };
+        let Some(seat) = seat else {
+            return Ok((Some(self.begin(&mut state, entry)?), following));
+        };
+        if seat.staged {
+            let (tell, begun) = oneshot::channel();
+            (entry.begun, following.begun) = (Some(tell), Some(begun));
+        }
+        let pool = state.pools.entry(entry.task.run.clone()).or_default();
+        let task = entry.task.clone();
+        match pool.arrives(&task, seat, entry) {
+            Arrival::Begins(entry) => Ok((Some(self.begin(&mut state, entry)?), following)),
+            Arrival::Waits => Ok((None, following)),
+            Arrival::Refused => Err(Answer::Unstaged),
+        }
+    }
+
+    /// Notes that an attempt begins.
+    fn begin(&self, state: &mut State, entry: Entry) -> Result<Accepted, Answer> {
+        let Entry {
+            task,
+            job,
+            seated,
+            heard,
+            live,
+            begun,
+        } = entry;
+        state.marks += 1;
+        let mark = format!("{}-{}", self.id, state.marks);
         let begins = Note::Begins {
             task: task.clone(),
             mark: mark.clone(),
         };
         if let Err(error) = state.journal.note(&begins) {
+            if let Some(pool) = state.pools.get_mut(&task.run).filter(|_| seated) {
+                pool.ended(false);
+            }
             let why = format!("the keeper cannot write its journal: {error}");
             let gone = Gone::without(Unable::environmental(why));
             return Err(Answer::Gone(Box::new(gone)));
         }
         state.began = true;
-        let (stop, heard) = watch::channel(Stop::No);
-        let followers = Followers::default();
-        let live = Live {
-            stop,
-            followers: Arc::clone(&followers),
-        };
-        let following = live.follow(shows);
+        let followers = live.followers.clone();
         state.live.insert(task.clone(), live);
         if state.mask.0 != job.secrets {
             state.mask = (job.secrets.clone(), job.mask());
+        }
+        if let Some(tell) = begun {
+            let _ = tell.send(());
         }
         let ties = Ties {
             mark,
             mask: state.mask.1.clone(),
             clock: Arc::clone(&self.clock),
             stop: heard,
-            on_output: Some(shown(&followers)),
+            on_output: Some(followers.show()),
             on_start: None,
         };
-        let accepted = Accepted {
+        Ok(Accepted {
             task,
             job,
+            seated,
             ties,
             followers,
-        };
-        Ok((accepted, following))
+        })
     }
 
-    /// Does the work of an attempt, notes how it ended and tells everybody.
-    pub(super) async fn work(self: Arc<Self>, accepted: Accepted) {
+    /// Does the work of an attempt, and then that of those whose turn comes with its end.
+    pub(super) async fn work(self: Arc<Self>, accepted: Accepted, more: &Work) {
+        let mut next = Some(accepted);
+        while let Some(accepted) = next.take() {
+            let mut begin = self.work_on(accepted).await.into_iter();
+            next = begin.next();
+            begin.for_each(|accepted| drop(more.send(Some(accepted))));
+        }
+    }
+
+    /// Does the work of an attempt, notes how it ended and tells everybody. Gives what begins
+    /// with its end.
+    async fn work_on(self: &Arc<Self>, accepted: Accepted) -> Vec<Accepted> {
         let Accepted {
             task,
             job,
+            seated,
             mut ties,
             followers,
         } = accepted;
-        let (desk, about) = (Arc::clone(&self), task.clone());
+        let (desk, about) = (Arc::clone(self), task.clone());
         ties.on_start = Some(Box::new(move |pid, start| {
             let task = about;
             // Without this line a later engine knows less of a process whose keeper died.
@@ -169,10 +221,43 @@ impl Desk {
         // If it cannot be noted, those who listen still learn it.
         let _ = state.journal.note(&ended);
         state.live.remove(&task);
-        drop(state);
-        for follower in lock(&followers).drain(..) {
-            let _ = follower.ended.send(gone.clone());
+        let well = gone.is_plainly_well();
+        followers.tell(&gone);
+        if seated {
+            self.make_room(&mut state, &task.run, well)
+        } else {
+            Vec::new()
         }
+    }
+
+    /// An attempt that was counted has ended: lets others begin, or refuses them.
+    fn make_room(&self, state: &mut State, run: &RunId, well: bool) -> Vec<Accepted> {
+        let Some(pool) = state.pools.get_mut(run) else {
+            return Vec::new();
+        };
+        // What is refused learns it by what is dropped with it.
+        let Next::Begin(entries) = pool.ended(well) else {
+            return Vec::new();
+        };
+        let begin = entries.into_iter().filter_map(|entry| {
+            let followers = entry.live.followers.clone();
+            match self.begin(state, entry) {
+                Ok(accepted) => Some(accepted),
+                Err(Answer::Gone(gone)) => {
+                    followers.tell(&gone);
+                    None
+                }
+                Err(_) => None,
+            }
+        });
+        begin.collect()
+    }
+
+    /// Takes an attempt back that has not begun; says whether it had not.
+    pub(super) fn take_back(&self, task: &Task) -> bool {
+        let mut state = self.state();
+        let pool = state.pools.get_mut(&task.run);
+        pool.and_then(|pool| pool.take(task)).is_some()
     }
 
     /// Follows an attempt that is under way.
@@ -183,7 +268,9 @@ impl Desk {
 
     /// Begins nothing of a run any more.
     pub(super) fn seal(&self, run: RunId) {
-        self.state().sealed.insert(run);
+        let mut state = self.state();
+        state.pools.remove(&run);
+        state.sealed.insert(run);
     }
 
     /// The run has ended: there is nothing more to wait for than what is under way.
@@ -193,7 +280,10 @@ impl Desk {
 
     /// The engine that started this keeper is gone.
     pub(super) fn left_alone(&self) {
-        self.state().attended = false;
+        let mut state = self.state();
+        state.attended = false;
+        // Nobody is there to decide what follows.
+        state.pools.clear();
     }
 
     /// Whether the engine that started this keeper lives.
@@ -222,44 +312,13 @@ impl Desk {
     pub(super) fn kill(&self) {
         let mut state = self.state();
         state.killed = true;
+        state.pools.clear();
         for live in state.live.values() {
             live.stop.send_replace(Stop::AtOnce);
         }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        lock(&self.state)
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
-}
-
-impl Live {
-    fn follow(&self, shows: bool) -> Following {
-        let (to, shown) = mpsc::channel(WAITING);
-        let (end, ended) = oneshot::channel();
-        lock(&self.followers).push(Follower {
-            shown: shows.then_some(to),
-            ended: end,
-        });
-        Following {
-            shown,
-            ended,
-            stop: self.stop.clone(),
-        }
-    }
-}
-
-/// Shows output to those who want to see it and have room for it.
-fn shown(followers: &Followers) -> OnOutput {
-    let followers = Arc::clone(followers);
-    Box::new(move |stream, bytes| {
-        for follower in lock(&followers).iter() {
-            if let Some(to) = &follower.shown {
-                let _ = to.try_send((stream, bytes.to_vec()));
-            }
-        }
-    })
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -21,6 +21,8 @@ pub(super) enum Frame {
     Word(Vec<u8>),
     /// Something that was printed.
     Output(Stream, Vec<u8>),
+    /// What was staged has begun.
+    Began,
 }
 
 impl Frame {
@@ -33,7 +35,7 @@ impl Frame {
     pub(super) fn read<T: DeserializeOwned>(&self) -> io::Result<T> {
         match self {
             Self::Word(bytes) => Ok(serde_json::from_slice(bytes)?),
-            Self::Output(..) => Err(io::ErrorKind::InvalidData.into()),
+            Self::Output(..) | Self::Began => Err(io::ErrorKind::InvalidData.into()),
         }
     }
 }
@@ -41,10 +43,11 @@ impl Frame {
 /// Sends a message.
 pub(super) async fn send(to: &mut (impl AsyncWrite + Unpin), frame: &Frame) -> io::Result<()> {
     let (kind, bytes) = match frame {
-        Frame::Word(bytes) => (0, bytes),
-        Frame::Output(Stream::Out, bytes) => (1, bytes),
-        Frame::Output(Stream::Err, bytes) => (2, bytes),
-        Frame::Output(Stream::Note, bytes) => (3, bytes),
+        Frame::Word(bytes) => (0, &bytes[..]),
+        Frame::Output(Stream::Out, bytes) => (1, &bytes[..]),
+        Frame::Output(Stream::Err, bytes) => (2, &bytes[..]),
+        Frame::Output(Stream::Note, bytes) => (3, &bytes[..]),
+        Frame::Began => (4, &[][..]),
     };
     let length = u32::try_from(bytes.len())
         .ok()
@@ -103,7 +106,7 @@ impl<R: AsyncRead + Unpin> Frames<R> {
         };
         let [kind, length @ ..] = *head;
         let length = u32::from_le_bytes(length);
-        if length > LONGEST || kind > 3 {
+        if length > LONGEST || kind > 4 {
             return Err(io::ErrorKind::InvalidData.into());
         }
         let Some(bytes) = rest.get(..length as usize) else {
@@ -115,7 +118,8 @@ impl<R: AsyncRead + Unpin> Frames<R> {
             0 => Frame::Word(bytes),
             1 => Frame::Output(Stream::Out, bytes),
             2 => Frame::Output(Stream::Err, bytes),
-            _ => Frame::Output(Stream::Note, bytes),
+            3 => Frame::Output(Stream::Note, bytes),
+            _ => Frame::Began,
         }))
     }
 }
@@ -133,6 +137,7 @@ mod tests {
             Frame::word(&["a", "b"]).unwrap(),
             Frame::Output(Stream::Err, vec![255; 1000]),
             Frame::Output(Stream::Note, Vec::new()),
+            Frame::Began,
         ];
         let sending = async {
             for frame in &frames {

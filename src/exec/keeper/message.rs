@@ -1,5 +1,6 @@
 use serde::{Deserialize, Serialize};
 
+use super::pool::Seat;
 use crate::exec::attempt::{Gone, Job};
 use crate::exec::probe::Probe;
 use crate::exec::sandbox::Guard;
@@ -28,6 +29,9 @@ pub(super) enum Ask {
         job: Box<Job>,
         /// Whether to show what it prints.
         show: bool,
+        /// How it takes up room, if it is counted.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        seat: Option<Seat>,
     },
     /// To run something that ends with the connection.
     Probe(Box<Probe>),
@@ -73,4 +77,6 @@ pub(super) enum Answer {
     Unknown,
     /// The run is sealed.
     Sealed,
+    /// An attempt that was staged does not begin.
+    Unstaged,
 }

@@ -12,6 +12,9 @@
 //!    └──── presence: its end is the engine's death      └── keepers/<id>.journal
 //! ```
 //!
+//! Attempts that are *staged* wait at the keeper, which lets one begin in the place of another
+//! that ended well: see [`Seat`]. If the engine dies they never begin.
+//!
 //! **Invariant:** the journal says that an attempt begins before its process is started. So what
 //! no journal names was never started, and is safe to start. **Invariant:** a run that was taken
 //! over is *sealed* at the keepers of its former owners: nothing of it begins there any more.
@@ -19,14 +22,18 @@
 mod call;
 mod client;
 mod desk;
+mod follow;
 mod frame;
 mod journal;
 mod message;
+mod pool;
 mod recall;
 mod serve;
 
+pub use call::{OnBegin, Wires};
 pub use client::{Keeper, Lost, Start};
 pub use journal::{Entry, Journal, Note, read as read_journal};
 pub use message::Task;
+pub use pool::Seat;
 pub use recall::{Past, Recall, at_work, conclude, keepers, outlast, recall};
 pub use serve::serve;

@@ -113,7 +113,7 @@ async fn ending(
         task: task.clone(),
         show: on_output.is_some(),
     };
-    let answer = call(socket, &ask, stop, on_output)
+    let answer = call(socket, &ask, (stop, on_output).into())
         .await
         .map(|called| called.answer);
     if let Ok(Answer::Gone(gone)) = answer {
@@ -138,7 +138,7 @@ async fn ending(
 async fn seal(dir: &Path, keeper: &str, run: &RunId) {
     let ask = Ask::Seal { run: run.clone() };
     let (_told, stop) = watch::channel(Stop::No);
-    let _ = call(&journal::socket(dir, keeper), &ask, stop, None).await;
+    let _ = call(&journal::socket(dir, keeper), &ask, (stop, None).into()).await;
 }
 
 /// The journals of a folder, and the keepers that wrote them, in the order of their names.

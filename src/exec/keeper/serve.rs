@@ -14,10 +14,11 @@ use tokio::sync::{mpsc, watch};
 use tokio::task::JoinSet;
 
 use super::client::{DONE, FAREWELL, KILL};
-use super::desk::{Accepted, Desk, Following};
+use super::desk::{Asked, Desk, Work};
+use super::follow::Following;
 use super::frame::{Frame, Frames, send};
 use super::journal::{self, Journal, Note};
-use super::message::{Answer, Ask, Told};
+use super::message::{Answer, Ask, Task, Told};
 use crate::exec::contain::Group;
 use crate::exec::log::Stream;
 use crate::exec::probe::{self, Probe};
@@ -89,7 +90,8 @@ async fn keep(desk: &Arc<Desk>) -> io::Result<bool> {
             }
             Some(accepted) = accepted.recv() => {
                 if let Some(accepted) = accepted {
-                    attempts.spawn(Box::pin(Arc::clone(desk).work(accepted)));
+                    let (desk, more) = (Arc::clone(desk), to.clone());
+                    attempts.spawn(Box::pin(async move { desk.work(accepted, &more).await }));
                 }
             }
             // What a step left running must not be seen for long when it is dead.
@@ -129,11 +131,7 @@ fn surroundings() -> io::Result<(UnixListener, UnixStream)> {
 }
 
 /// Does what is asked for on a connection. Whoever asks goes away at any time.
-async fn attend(
-    desk: Arc<Desk>,
-    connection: UnixStream,
-    work: mpsc::UnboundedSender<Option<Accepted>>,
-) -> io::Result<()> {
+async fn attend(desk: Arc<Desk>, connection: UnixStream, work: Work) -> io::Result<()> {
     let (from, mut to) = connection.into_split();
     let mut from = Frames::new(from);
     while let Some(asked) = from.next().await? {
@@ -156,16 +154,35 @@ async fn answer(
     desk: &Desk,
     ask: Ask,
     (from, to): (&mut Frames<OwnedReadHalf>, &mut OwnedWriteHalf),
-    work: &mpsc::UnboundedSender<Option<Accepted>>,
+    work: &Work,
 ) -> io::Result<()> {
     match ask {
-        Ask::Run { task, job, show } => match desk.accept(task, *job, show) {
-            Ok((accepted, following)) => {
-                let _ = work.send(Some(accepted));
-                pass_on(following, from, to).await
+        Ask::Run {
+            task,
+            job,
+            show,
+            seat,
+        } => {
+            let asked = Asked {
+                task: task.clone(),
+                job: *job,
+                show,
+                seat,
+            };
+            match desk.accept(asked) {
+                Ok((accepted, mut following)) => {
+                    if accepted.is_some() {
+                        let _ = work.send(accepted);
+                    }
+                    if begins(desk, &task, &mut following, (from, to)).await? {
+                        pass_on(following, from, to).await
+                    } else {
+                        send(to, &Frame::word(&Answer::Unstaged)?).await
+                    }
+                }
+                Err(answer) => send(to, &Frame::word(&answer)?).await,
             }
-            Err(answer) => send(to, &Frame::word(&answer)?).await,
-        },
+        }
         Ask::Follow { task, show } => match desk.follow(&task, show) {
             Some(following) => pass_on(following, from, to).await,
             None => send(to, &Frame::word(&Answer::Unknown)?).await,
@@ -177,6 +194,34 @@ async fn answer(
             send(to, &Frame::word(&Answer::Sealed)?).await
         }
     }
+}
+
+/// Waits until an attempt begins that is staged, and says so; false: it does not. It is taken
+/// back if it is told anything, or if whoever asked goes away.
+async fn begins(
+    desk: &Desk,
+    task: &Task,
+    following: &mut Following,
+    (from, to): (&mut Frames<OwnedReadHalf>, &mut OwnedWriteHalf),
+) -> io::Result<bool> {
+    let Some(mut begun) = following.begun.take() else {
+        return Ok(true);
+    };
+    let begins = tokio::select! {
+        biased;
+        begins = &mut begun => begins.is_ok(),
+        told = from.next() => {
+            let late = !desk.take_back(task);
+            if let (true, Some(frame)) = (late, told?) {
+                following.told(frame.read()?);
+            }
+            late
+        }
+    };
+    if begins {
+        send(to, &Frame::Began).await?;
+    }
+    Ok(begins)
 }
 
 /// Passes on what an attempt prints and how it ends, and what it is told.
@@ -194,10 +239,7 @@ async fn pass_on(
             }
             gone = &mut following.ended => break gone,
             told = from.next(), if listens => match told? {
-                Some(frame) => {
-                    let Told(degree) = frame.read()?;
-                    following.stop.send_if_modified(|stop| std::mem::replace(stop, degree.max(*stop)) < degree);
-                }
+                Some(frame) => following.told(frame.read()?),
                 None => listens = false,
             },
         }

@@ -1,5 +1,6 @@
 use std::collections::BTreeMap;
 
+use super::early::Early;
 use super::ending::{ending, noted};
 use super::held::held;
 use super::news::subject;
@@ -9,13 +10,11 @@ use crate::machine::{Attempt, Event, Fact, Gap, Place, Round, StepState, Verdict
 use crate::name::RunId;
 use crate::time::Moment;
 
-/// How many lines of output are kept for a failure.
-const TAIL: usize = 20;
-
 /// What is known of runs that go on. Folds events into news.
 #[derive(Debug, Default)]
 pub struct Board {
     runs: BTreeMap<RunId, Open>,
+    early: Early,
     /// When the first event came: a run that is resumed may begin with those of a nested one.
     first: Option<Moment>,
     ended: u32,
@@ -122,8 +121,10 @@ impl Board {
 
     /// Takes output in.
     pub fn output(&mut self, run: &RunRef, attempt: &Attempt, bytes: &[u8]) {
-        if let Some(busy) = self.busy(run, &attempt.place) {
-            busy.tail.push(bytes);
+        let number = attempt.attempt;
+        match self.busy(run, &attempt.place) {
+            Some(busy) if busy.attempt >= number => busy.tail.push(bytes),
+            _ => self.early.push(&run.id, attempt, bytes),
         }
     }
 
@@ -204,12 +205,13 @@ impl Board {
 
     fn started(&mut self, run: &RunRef, attempt: &Attempt, at: Moment) -> News {
         self.open(run);
+        let tail = self.early.take(&run.id, attempt);
         if let Some(open) = self.runs.get_mut(&run.id) {
-            let since = open
-                .places
-                .get(&attempt.place)
-                .map_or(at, |busy| busy.since);
-            let busy = Busy::new(since, attempt.attempt);
+            let begun = open.places.get(&attempt.place);
+            let busy = Busy {
+                tail,
+                ..Busy::new(begun.map_or(at, |busy| busy.since), attempt.attempt)
+            };
             open.places.insert(attempt.place.clone(), busy);
         }
         News::Started {
@@ -324,7 +326,7 @@ impl Busy {
             nested: false,
             broken: Vec::new(),
             judged: 0,
-            tail: Tail::new(TAIL),
+            tail: Tail::default(),
         }
     }
 }

@@ -9,6 +9,7 @@
 
 mod actions;
 mod board;
+mod early;
 mod ending;
 mod held;
 mod json;

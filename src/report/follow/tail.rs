@@ -11,6 +11,13 @@ pub struct Tail {
     open: Vec<u8>,
 }
 
+impl Default for Tail {
+    /// As many as are shown of a failure.
+    fn default() -> Self {
+        Self::new(20)
+    }
+}
+
 impl Tail {
     /// Keeps up to `limit` lines.
     pub fn new(limit: usize) -> Self {

@@ -16,9 +16,15 @@ use super::ensure;
 fn begins(fact: &Fact) -> Option<&Place> {
     match fact {
         Fact::LockAwaited { place, .. } | Fact::CacheHit { place, .. } => Some(place),
-        Fact::AttemptStarted(attempt) => Some(&attempt.place),
+        Fact::AttemptStaged(attempt) | Fact::AttemptStarted(attempt) => Some(&attempt.place),
         _ => None,
     }
+}
+
+/// Whether an event tells that something began that was staged: it may have begun before anybody
+/// could take it back.
+fn was_staged(known: &Ledger, fact: &Fact) -> bool {
+    matches!(fact, Fact::AttemptStarted(attempt) if known.book(&attempt.place).staged)
 }
 
 pub fn ending(look: &Look<'_>) -> Result<(), String> {
@@ -34,7 +40,7 @@ pub fn ending(look: &Look<'_>) -> Result<(), String> {
     } else {
         !known.ending()
     };
-    ensure(may, || {
+    ensure(may || was_staged(known, &event.fact), || {
         format!("{place} begins at the end: {:?}", event.fact)
     })
 }
@@ -62,7 +68,7 @@ pub fn stopping(look: &Look<'_>) -> Result<(), String> {
     let goes_on = known.book(place).attempts > known.book(place).base
         && look.plan().parts().policy.on_failure == OnFailure::Stop;
     let may = !known.stopping || asks_status(step) || is_finally(look.plan(), place) || goes_on;
-    ensure(may, || {
+    ensure(may || was_staged(known, &event.fact), || {
         format!("{place} begins after a failure: {:?}", event.fact)
     })
 }
@@ -80,12 +86,14 @@ pub fn told(look: &Look<'_>) -> Result<(), String> {
     };
     let works = engine.units.iter().filter(|unit| !unit.told);
     let works = works.filter_map(|unit| match &unit.job {
-        Job::Work { attempt, .. } => Some(Some(attempt)),
+        Job::Work { attempt, .. } | Job::Staged { attempt, .. } => Some(Some(attempt)),
         Job::Check { attempt, .. } => Some(attempt.as_ref()),
         _ => None,
     });
     let asked = waiting().filter_map(|effect| match effect {
-        Effect::Start { attempt, .. } | Effect::Watch { attempt, .. } => Some(Some(attempt)),
+        Effect::Start { attempt, .. }
+        | Effect::Stage { attempt, .. }
+        | Effect::Watch { attempt, .. } => Some(Some(attempt)),
         Effect::Check { attempt, .. } => Some(attempt.as_ref()),
         _ => None,
     });

@@ -11,7 +11,8 @@ use super::ensure;
 fn begins(event: &Event) -> Option<&Place> {
     match &event.fact {
         Fact::LockAwaited { place, .. } | Fact::CacheHit { place, .. } => Some(place),
-        Fact::AttemptStarted(attempt)
+        Fact::AttemptStaged(attempt)
+        | Fact::AttemptStarted(attempt)
         | Fact::AttemptEnded { attempt, .. }
         | Fact::RetryScheduled { attempt, .. } => Some(&attempt.place),
         _ => None,
@@ -80,6 +81,18 @@ pub fn attempts(look: &Look<'_>) -> Result<(), String> {
         })
     };
     match &event.fact {
+        Fact::AttemptStaged(attempt) => {
+            let book = look.decided().book(&attempt.place);
+            ensure(!book.staged && book.live.is_none(), || {
+                format!("{attempt} is staged twice")
+            })?;
+            number(book.attempts + 1, attempt)
+        }
+        Fact::AttemptUnstaged(attempt) => {
+            let book = look.decided().book(&attempt.place);
+            ensure(book.staged, || format!("{attempt} was not staged"))?;
+            number(book.attempts + 1, attempt)
+        }
         Fact::AttemptStarted(attempt) => {
             let book = look.decided().book(&attempt.place);
             number(book.attempts + 1, attempt)?;
@@ -255,9 +268,9 @@ pub fn kept(look: &Look<'_>) -> Result<(), String> {
         return Ok(());
     };
     let (place, fine) = match &event.fact {
-        Fact::AttemptStarted(Attempt { place, .. }) | Fact::CacheHit { place, .. } => {
-            (place, false)
-        }
+        Fact::AttemptStaged(Attempt { place, .. })
+        | Fact::AttemptStarted(Attempt { place, .. })
+        | Fact::CacheHit { place, .. } => (place, false),
         Fact::StepEnded { place, state, .. } => (place, *state == StepState::Succeeded),
         _ => return Ok(()),
     };

@@ -66,6 +66,11 @@ impl Auditor {
         })
     }
 
+    /// Lets it end by itself: what was published before is written, while others go on.
+    pub fn leave(&self) {
+        self.leave.end();
+    }
+
     /// Writes all that was published before, and ends.
     pub fn close(mut self) -> Ended {
         self.end()
@@ -95,6 +100,9 @@ struct Worker {
 
 impl Worker {
     fn run(mut self, tap: &Tap) -> Ended {
+        tap.stirred();
+        // While the first step is on its way, and not when the run has ended and is waited for.
+        self.desk.get_ready();
         while let Some(heard) = if self.desk.holds() {
             tap.poll(PAUSE)
         } else {

@@ -78,6 +78,12 @@ impl Desk {
         self.events.sort_by_key(Message::bound);
     }
 
+    /// Opens what will be read when all has ended: as long as the store is open, that is cheap,
+    /// and nobody waits for it.
+    pub(super) fn get_ready(&mut self) {
+        self.past.get_ready();
+    }
+
     /// Whether events wait for what is missing before them.
     pub(super) fn holds(&self) -> bool {
         self.held

@@ -77,6 +77,11 @@ impl Past {
         }
     }
 
+    /// Opens the reader, if that can be. Why not is asked when it is needed.
+    pub(super) fn get_ready(&mut self) {
+        let _ = self.open();
+    }
+
     /// The reader; `None` where there is no state.
     fn open(&mut self) -> Result<Option<&Reader>, StoreError> {
         if self.reader.is_none() {

@@ -176,8 +176,7 @@ impl Record {
         if value.get("v").is_some_and(later) {
             return Err(LineFault::Later);
         }
-        let record: Self =
-            serde_json::from_value(value.clone()).map_err(|_| LineFault::NoRecord)?;
+        let record = Self::deserialize(&value).map_err(|_| LineFault::NoRecord)?;
         // There is one way to write a record, so that no change of a byte goes unseen.
         if canonical(&value) != line || own_hash(value) != record.hash {
             return Err(LineFault::Changed);

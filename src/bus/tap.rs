@@ -92,6 +92,13 @@ impl Tap {
         Self(line)
     }
 
+    /// Waits until something came, or nothing more will. Takes nothing.
+    pub fn stirred(&self) {
+        let line = &self.0;
+        let still = |waiting: &mut Waiting| waiting.open && waiting.queue.is_empty();
+        drop(line.changed.wait_while(line.waiting(), still));
+    }
+
     /// What came since it was asked last, in order. Waits for the first of it, and then a little
     /// longer for more, unless something is urgent. `None` once nothing more will come.
     pub fn wait(&self, pause: Duration) -> Option<Vec<Heard>> {
@@ -203,6 +210,18 @@ mod tests {
         drop(bus);
         assert_eq!(other.wait(Duration::ZERO).unwrap().len(), 2);
         assert_eq!(other.wait(Duration::ZERO), None);
+    }
+
+    #[test]
+    fn who_is_stirred_has_taken_nothing() {
+        let bus = Bus::new();
+        let tap = bus.tap();
+        bus.publish(message(1));
+        tap.stirred();
+        assert_eq!(tap.wait(Duration::ZERO).unwrap().len(), 1);
+        tap.leave().end();
+        tap.stirred();
+        assert_eq!(tap.wait(Duration::ZERO), None);
     }
 
     #[test]

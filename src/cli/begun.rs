@@ -61,6 +61,12 @@ impl Begun {
         }
     }
 
+    /// Whether the same texts are made into the same plan.
+    pub fn makes_as(&self, other: &Self) -> bool {
+        let made = |begun: &Self| (begun.jobs, begun.strict, begun.part);
+        made(self) == made(other)
+    }
+
     /// Adds this to what is recorded of a run.
     #[must_use]
     pub fn record(self, with: Value) -> Value {

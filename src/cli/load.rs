@@ -1,4 +1,3 @@
-use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -167,13 +166,44 @@ pub fn recorded(ui: &Ui, reader: &Reader, run: &RunId) -> Result<Arc<Plan>, Fail
 /// The plan that a run was recorded with, or nothing if it is no plan any more: it was recorded
 /// by another version, or forgotten. Says nothing about what is wrong with it.
 pub fn before(reader: &Reader, run: &RunId) -> Result<Option<Arc<Plan>>, Failure> {
-    let (path, files) = match reader.run(run) {
-        Ok(row) => (row.path, Memory(texts(reader, run)?)),
+    before_else(reader, run, |_, _, _| None)
+}
+
+/// The same, for who compares it with the plan as it is now: where that is made of the same texts
+/// in the same way, it is the very same plan, and nothing is read and checked twice.
+pub fn before_or(reader: &Reader, run: &RunId, now: &Ready) -> Result<Option<Arc<Plan>>, Failure> {
+    before_else(reader, run, |path, begun, texts| {
+        let same =
+            path == now.path && begun.makes_as(&now.begun) && is_made_of(&now.sources, texts);
+        same.then(|| Arc::clone(&now.plan))
+    })
+}
+
+/// Whether the recorded texts of a run are those that a plan is made of. Beside them its approval
+/// is recorded, which makes no difference to it; a configuration would.
+fn is_made_of(sources: &[(String, String)], texts: &[(String, String)]) -> bool {
+    let rest = texts.strip_prefix(sources);
+    rest.is_some_and(|rest| rest.iter().all(|(path, _)| path != CONFIG))
+}
+
+/// The plan that a run was recorded with, if it is not known by its path, how it was begun and its
+/// texts.
+fn before_else(
+    reader: &Reader,
+    run: &RunId,
+    known: impl FnOnce(&str, &Begun, &[(String, String)]) -> Option<Arc<Plan>>,
+) -> Result<Option<Arc<Plan>>, Failure> {
+    let path = match reader.run(run) {
+        Ok(row) => row.path,
         Err(StoreError::UnknownRun(_)) => return Ok(None),
         Err(error) => return Err(error.into()),
     };
     let begun = Begun::recorded(&reader.config(run)?);
-    Ok(quietly(&files, &path, begun))
+    let texts = reader.sources(run)?;
+    if let Some(plan) = known(&path, &begun, &texts) {
+        return Ok(Some(plan));
+    }
+    Ok(quietly(&memory(texts), &path, begun))
 }
 
 /// The plan that some files are, or nothing if they are none. Says nothing about what is wrong.
@@ -197,11 +227,14 @@ pub fn quietly_with(
     Some((plan, spec::lower_goal(&loaded).ok()))
 }
 
-fn texts(reader: &Reader, run: &RunId) -> Result<BTreeMap<String, Vec<u8>>, Failure> {
-    let sources = reader.sources(run)?.into_iter();
-    Ok(sources
-        .map(|(path, text)| (path, text.into_bytes()))
-        .collect())
+/// Recorded texts as files.
+fn memory(texts: Vec<(String, String)>) -> Memory {
+    let files = texts.into_iter();
+    Memory(
+        files
+            .map(|(path, text)| (path, text.into_bytes()))
+            .collect(),
+    )
 }
 
 /// The plan that a run was recorded with, and what held in the workspace then.
@@ -222,8 +255,8 @@ pub fn snapshot_as(
     while let Some((above, _)) = reader.run(&top)?.parent {
         top = above;
     }
-    let files = texts(reader, &top)?;
-    if !files.contains_key(&path) {
+    let files = memory(reader.sources(&top)?);
+    if !files.0.contains_key(&path) {
         let message = format!("run {} was recorded without its plan", run.short());
         return Err(Failure::new(Exit::State, message));
     }
@@ -235,7 +268,7 @@ pub fn snapshot_as(
         goes_on,
         ..begun
     };
-    ready(ui, &Memory(files), ui.workspace(), path, begun)
+    ready(ui, &files, ui.workspace(), path, begun)
 }
 
 /// A file and all that it uses, the gates of the workspace among it, with everything that is
@@ -336,4 +369,27 @@ fn not_lowered(error: &NotLowered) -> Failure {
         NotLowered::Unsound(_) => Exit::Bug,
     };
     Failure::new(exit, error.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{CONFIG, is_made_of};
+
+    #[test]
+    fn what_is_made_of_the_same_texts_is_the_same() {
+        let text = |path: &str, text: &str| (path.to_owned(), text.to_owned());
+        let plan = || text("plan.md", "a");
+        let sources = [plan(), text("gates/g.md", "g")];
+        let with = |more: &[(String, String)]| [&sources[..], more].concat();
+        assert!(is_made_of(&sources, &sources));
+        assert!(is_made_of(
+            &sources,
+            &with(&[text("plan.approval.json", "t")])
+        ));
+        // A configuration that was there and is not any more, or came since.
+        assert!(!is_made_of(&sources, &with(&[text(CONFIG, "")])));
+        assert!(!is_made_of(&with(&[text(CONFIG, "")]), &sources));
+        assert!(!is_made_of(&sources, &[plan()]));
+        assert!(!is_made_of(&[plan()], &[text("plan.md", "b")]));
+    }
 }

@@ -40,6 +40,16 @@ impl Watched {
     }
 }
 
+/// The auditor writes what is left while the store is closed and the keeper ends, and then it is
+/// waited for: the fields are dropped in their order.
+impl Drop for Watched {
+    fn drop(&mut self) {
+        if let Some(auditor) = &self.watch.auditor {
+            auditor.leave();
+        }
+    }
+}
+
 /// Begins to watch the state of a workspace.
 pub fn watch(ui: &Ui, ready: &Ready) -> Result<Watch, Failure> {
     let bus = Bus::new();

@@ -42,7 +42,8 @@ pub fn run(session: &Arc<Session>, request: Request) -> Result<Finished, EngineE
     };
     concluded(session, async {
         let keeper = session.hands.keeper().unwrap_or_default();
-        let fence = session.store.own_run(&run, keeper).await?;
+        // Taken while that is looked at which nothing is written of.
+        let owned = session.store.own_run(&run, keeper);
         let machine = Machine::new(plan.clone(), run, params.clone());
         let fixed = Some(evidence::take(session, &plan, &params));
         let pins = evidence::pins(session, &plan, approved.as_ref());
@@ -55,6 +56,7 @@ pub fn run(session: &Arc<Session>, request: Request) -> Result<Finished, EngineE
             approved: approved.map(Arc::new),
             evidence: BTreeMap::new(),
         };
+        let fence = owned.await?;
         let ongoing = ongoing(session, &fence, errand, None)?;
         let (stop, heard) = watch::channel(Stop::No);
         let dispatcher = Dispatcher::new(ongoing, machine, Some(new), None);

@@ -20,6 +20,9 @@ use super::parking::{Parking, Question};
 
 /// What every run of one program shares.
 pub struct Session {
+    /// Who starts processes. The first field, and so dropped first: the keeper ends while the store
+    /// writes its last.
+    pub hands: Hands,
     /// Where events go.
     pub store: Store,
     /// Tells the time.
@@ -32,8 +35,6 @@ pub struct Session {
     pub(super) passed: Host,
     /// How much output of an attempt is kept, in bytes.
     pub log_limit: u64,
-    /// Who starts processes.
-    pub hands: Hands,
     /// What confines checks, and steps that ask for it; `None`: nothing.
     pub around: Option<Arc<Around>>,
     /// Where everything that became durable is told.

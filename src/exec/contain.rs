@@ -9,13 +9,14 @@ use std::path::{Path, PathBuf};
 
 use super::tree::{self, Living};
 
-/// Where hierarchies are mounted: the only one of version 2, the one of version 2 beside those of
-/// version 1, and two of version 1 that every system has which has any.
+/// Where hierarchies are mounted: the only one of version 2, two of version 1 that every system has
+/// which has any, and the one of version 2 beside those. Version 1 comes before it because a process
+/// of one thread gets into a group of it at once: see [`enter`].
 const MOUNTS: [(&str, &str); 4] = [
     ("", "/sys/fs/cgroup"),
-    ("", "/sys/fs/cgroup/unified"),
     ("name=systemd", "/sys/fs/cgroup/systemd"),
     ("pids", "/sys/fs/cgroup/pids"),
+    ("", "/sys/fs/cgroup/unified"),
 ];
 
 /// A control group that this process has put itself into.
@@ -81,7 +82,17 @@ fn inside(group: &Path) -> Vec<Living> {
         .collect()
 }
 
+/// Puts this process into a group.
+///
+/// To move a whole process the system first waits until no other one is starting or ending a thread,
+/// which takes it some 10 ms. Of a single thread, which has nobody to wait for, only version 1 lets
+/// us move just that; and of a process of one thread, that is all.
 fn enter(group: &Path) -> io::Result<()> {
+    let alone = fs::read_dir("/proc/self/task").is_ok_and(|threads| threads.count() == 1);
+    let single = group.join("tasks");
+    if alone && single.exists() {
+        return fs::write(single, "0");
+    }
     fs::write(group.join("cgroup.procs"), "0")
 }
 

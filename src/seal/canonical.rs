@@ -1,41 +1,61 @@
+use std::cmp::Ordering;
+
 use serde_json::{Number, Value};
 
 /// A value as text of which there is only one (RFC 8785): no white space, keys in the order of
 /// their UTF-16 units, numbers as ECMAScript writes them. Whole numbers keep all their digits.
 pub fn canonical(value: &Value) -> String {
-    let mut text = String::new();
+    let mut text = Vec::new();
     write(value, &mut text);
-    text
+    // What is written is text already: nothing is replaced.
+    String::from_utf8(text).unwrap_or_default()
 }
 
-fn write(value: &Value, text: &mut String) {
+fn write(value: &Value, text: &mut Vec<u8>) {
     match value {
         Value::Array(items) => {
-            text.push('[');
+            text.push(b'[');
             for (at, item) in items.iter().enumerate() {
                 if at > 0 {
-                    text.push(',');
+                    text.push(b',');
                 }
                 write(item, text);
             }
-            text.push(']');
+            text.push(b']');
         }
         Value::Object(fields) => {
             let mut fields: Vec<_> = fields.iter().collect();
-            fields.sort_by(|(one, _), (other, _)| one.encode_utf16().cmp(other.encode_utf16()));
-            text.push('{');
+            fields.sort_by(|(one, _), (other, _)| order(one, other));
+            text.push(b'{');
             for (at, (name, value)) in fields.into_iter().enumerate() {
                 if at > 0 {
-                    text.push(',');
+                    text.push(b',');
                 }
-                *text += &Value::from(name.as_str()).to_string();
-                text.push(':');
+                string(name, text);
+                text.push(b':');
                 write(value, text);
             }
-            text.push('}');
+            text.push(b'}');
         }
-        Value::Number(number) => *text += &digits(number),
-        other => *text += &other.to_string(),
+        Value::Number(number) => text.extend_from_slice(digits(number).as_bytes()),
+        Value::String(said) => string(said, text),
+        Value::Bool(true) => text.extend_from_slice(b"true"),
+        Value::Bool(false) => text.extend_from_slice(b"false"),
+        Value::Null => text.extend_from_slice(b"null"),
+    }
+}
+
+fn string(said: &str, text: &mut Vec<u8>) {
+    // Into memory nothing fails.
+    let _ = serde_json::to_writer(text, said);
+}
+
+/// The order of names by their UTF-16 units, which for ASCII is that of their bytes.
+fn order(one: &str, other: &str) -> Ordering {
+    if one.is_ascii() && other.is_ascii() {
+        one.cmp(other)
+    } else {
+        one.encode_utf16().cmp(other.encode_utf16())
     }
 }
 

@@ -1,7 +1,11 @@
 use std::fs;
+use std::sync::OnceLock;
 
 use rustix::time::{ClockId, clock_gettime};
 use serde::{Deserialize, Serialize};
+
+/// This process.
+static ME: OnceLock<Process> = OnceLock::new();
 
 /// A process, told apart from others that had or will have its number.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -30,27 +34,33 @@ pub enum Seen {
 }
 
 impl Process {
-    /// The process that asks.
+    /// The process that asks. Nothing of that changes while it lives, so the system is asked once.
     pub fn current() -> Self {
+        ME.get_or_init(Self::look_at_me).clone()
+    }
+
+    fn look_at_me() -> Self {
         let pid = std::process::id();
         let start = match look(pid) {
             Look::Started(start) => start,
             Look::Nothing | Look::Zombie => 0,
         };
+        let id = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
         Self {
             pid,
             start,
-            boot: boot(),
+            boot: id.trim().into(),
             ns: namespace(),
         }
     }
 
     /// Looks for it.
     pub fn seen(&self) -> Seen {
-        if self.boot != boot() {
+        let me = Self::current();
+        if self.boot != me.boot {
             return Seen::OtherBoot;
         }
-        if self.ns != namespace() {
+        if self.ns != me.ns {
             return Seen::Elsewhere;
         }
         let lives = match look(self.pid) {
@@ -88,8 +98,7 @@ fn look(pid: u32) -> Look {
 
 /// The boot of this machine; empty where that cannot be known.
 pub(super) fn boot() -> String {
-    let id = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
-    id.trim().into()
+    Process::current().boot
 }
 
 /// The namespace that process ids are numbered in.

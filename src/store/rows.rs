@@ -1,4 +1,4 @@
-use rusqlite::Row;
+use rusqlite::{Row, RowIndex};
 use serde::de::DeserializeOwned;
 
 use super::column::{At, ItemColumn, Json, Word};
@@ -17,7 +17,7 @@ pub(super) const RUN: &str = "id, plan, path, outcome, standing, params, parent,
          SELECT inner.id FROM runs AS inner JOIN below ON inner.parent = below.id) \
      SELECT sum(own.asks) FROM runs AS own WHERE own.id IN (SELECT id FROM below)), 0) AS asks";
 
-/// The rows of a run that [`step`] reads.
+/// The rows of a run that [`step`] reads, in its order.
 pub(super) const STEPS: &str = "SELECT step, item, item_key, state, standing, attempts, started, ended, \
      why, class, tolerated, cached, kept_from, outputs, stale \
      FROM steps WHERE run = (SELECT key FROM runs WHERE id = ?1) \
@@ -63,7 +63,7 @@ pub(super) fn run(row: &Row<'_>) -> rusqlite::Result<RunRow> {
         tally: row
             .get::<_, Option<Json<_>>>("tally")?
             .map_or_else(Default::default, |tally| tally.0),
-        outputs: outputs(row)?,
+        outputs: outputs(row, "outputs")?,
         asks: row.get("asks")?,
         accepted: row
             .get::<_, Option<Json<_>>>("accepted")?
@@ -79,25 +79,24 @@ fn known<T: DeserializeOwned>(row: &Row<'_>, column: &str) -> rusqlite::Result<O
     Ok(word.and_then(|word| serde_json::from_value(word.into()).ok()))
 }
 
+/// By their places, since there are many: to look for a name costs as much as to read a column.
 pub(super) fn step(row: &Row<'_>) -> rusqlite::Result<StepRow> {
     Ok(StepRow {
-        step: row.get::<_, Word<_>>("step")?.0,
-        item: row.get::<_, ItemColumn>("item")?.0,
-        item_key: row.get("item_key")?,
-        state: row.get::<_, Word<_>>("state")?.0,
-        standing: row.get::<_, Word<_>>("standing")?.0,
-        attempts: row.get("attempts")?,
-        started: row.get::<_, Option<At>>("started")?.map(|at| at.0),
-        ended: row.get::<_, Option<At>>("ended")?.map(|at| at.0),
-        why: row.get("why")?,
-        class: row.get::<_, Option<Word<_>>>("class")?.map(|word| word.0),
-        tolerated: row.get("tolerated")?,
-        cached: row.get("cached")?,
-        kept_from: row
-            .get::<_, Option<String>>("kept_from")?
-            .map(RunId::from_stored),
-        outputs: outputs(row)?,
-        stale: row.get("stale")?,
+        step: row.get::<_, Word<_>>(0)?.0,
+        item: row.get::<_, ItemColumn>(1)?.0,
+        item_key: row.get(2)?,
+        state: row.get::<_, Word<_>>(3)?.0,
+        standing: row.get::<_, Word<_>>(4)?.0,
+        attempts: row.get(5)?,
+        started: row.get::<_, Option<At>>(6)?.map(|at| at.0),
+        ended: row.get::<_, Option<At>>(7)?.map(|at| at.0),
+        why: row.get(8)?,
+        class: row.get::<_, Option<Word<_>>>(9)?.map(|word| word.0),
+        tolerated: row.get(10)?,
+        cached: row.get(11)?,
+        kept_from: row.get::<_, Option<String>>(12)?.map(RunId::from_stored),
+        outputs: outputs(row, 13)?,
+        stale: row.get(14)?,
     })
 }
 
@@ -151,7 +150,7 @@ pub(super) fn cached(row: &Row<'_>) -> rusqlite::Result<CacheEntry> {
     })
 }
 
-fn outputs(row: &Row<'_>) -> rusqlite::Result<Object> {
-    let outputs: Option<Json<Object>> = row.get("outputs")?;
+fn outputs(row: &Row<'_>, column: impl RowIndex) -> rusqlite::Result<Object> {
+    let outputs: Option<Json<Object>> = row.get(column)?;
     Ok(outputs.map_or_else(Object::new, |outputs| outputs.0))
 }

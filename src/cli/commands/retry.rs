@@ -65,7 +65,7 @@ pub fn run(ui: &Ui, args: &RetryArgs) -> Result<Exit, Failure> {
     let params = params::again(ui, ready.plan.parts(), &args.params, &row.params)?;
     let ask = Ask {
         run: Some(old.clone()),
-        before: load::before(&reader, &old)?,
+        before: load::before_or(&reader, &old, &ready)?,
         now: ready.plan.clone(),
         choice: choice.clone(),
     };

@@ -157,3 +157,25 @@ fn whoever_is_told_to_end_begins_nothing_that_waits() {
     assert_eq!(sandbox.read("ran.txt").lines().count(), 2);
     sandbox.wf(&["show", "--last"]).says("cancelled");
 }
+
+#[test]
+fn what_cannot_even_begin_holds_nobody_up() {
+    let mut text = String::from(
+        "---\nkind: plan\nid: fan\npolicy: {max_parallel: 2, on_failure: continue}\nsteps:\n",
+    );
+    for at in 0..16 {
+        let work = match at % 4 {
+            1 => "exec: [no-such-program]".into(),
+            3 => "cwd: missing, run: echo never".into(),
+            _ => format!("run: \"echo +s{at} >> ran.txt; echo -s{at} >> ran.txt\""),
+        };
+        let _ = writeln!(text, "  - {{id: s{at}, {work}}}");
+    }
+    let sandbox = Sandbox::new();
+    sandbox.file("fan.md", text + "---\n");
+    let ended = sandbox.wf(&["run", "fan.md"]).exits(1);
+    ended.says("8 failed, 8 reported");
+    let (most, times) = seen(&sandbox);
+    assert!(most <= 2, "{most}");
+    assert_eq!(times.len(), 8);
+}

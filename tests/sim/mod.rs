@@ -21,6 +21,7 @@ mod gates;
 pub mod laws;
 mod ledger;
 mod look;
+mod plain;
 mod planner;
 mod plans;
 mod process;

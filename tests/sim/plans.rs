@@ -85,10 +85,11 @@ pub fn draw(dice: &mut Dice, most: usize, from: i64) -> Drawn {
         replan,
         ..Parts::new(id, steps, main, policy)
     };
-    Drawn {
-        plan: Plan::new(planner::of_plan(dice, parts)).expect("it is drawn to be a plan"),
-        steady,
+    let plan = Plan::new(planner::of_plan(dice, parts)).expect("it is drawn to be a plan");
+    if dice.one_in(8) {
+        return super::plain::draw(dice, most);
     }
+    Drawn { plan, steady }
 }
 
 fn policy(dice: &mut Dice, steady: bool) -> Policy {

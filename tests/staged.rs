@@ -179,3 +179,46 @@ fn what_cannot_even_begin_holds_nobody_up() {
     assert!(most <= 2, "{most}");
     assert_eq!(times.len(), 8);
 }
+
+#[test]
+fn what_was_let_begin_and_could_not_holds_no_room() {
+    // The first two cannot be compared; the others are staged behind them.
+    let plan = "---\nkind: plan\nid: fan\npolicy: {max_parallel: 2, on_failure: continue}\nsteps:\n  \
+                - {id: each, for_each: [x, y, 1, 2, 3, 4, 5, 6], \
+                exec: [touch, \"ran-{{ item < 9 }}-{{ item }}\"]}\n---\n";
+    let sandbox = Sandbox::new();
+    sandbox.file("fan.md", plan);
+    let ended = sandbox.wf(&["run", "fan.md"]).exits(1);
+    ended.says("2 of 8 items failed");
+    let ran = |number: &u32| sandbox.at(&format!("ran-true-{number}")).exists();
+    assert_eq!((1..7).filter(ran).count(), 6);
+    assert_eq!(events(&sandbox, "attempt_unstaged"), 4);
+}
+
+#[test]
+fn what_began_while_its_engine_stood_still_is_seen_to_run_by_who_goes_on() {
+    let sandbox = Sandbox::new();
+    let plan =
+        fan(4, "")
+            .replace("0.01", "0.5")
+            .replacen("sleep 0.5; echo -s2", "sleep 30; echo -s2", 1);
+    sandbox.file("fan.md", plan);
+    let mut child = sandbox.start(&["run", "fan.md"]);
+    until("others are staged", || {
+        sandbox.read("ran.txt").lines().count() == 2 && events(&sandbox, "attempt_staged") == 2
+    });
+    let engine = rustix::process::Pid::from_child(&child);
+    rustix::process::kill_process(engine, rustix::process::Signal::STOP).unwrap();
+    until("s2 begins without it", || {
+        sandbox.read("ran.txt").contains("+s2")
+    });
+    assert_eq!(events(&sandbox, "attempt_started"), 2);
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let mut resumed = sandbox.start(&["resume", "--last"]);
+    until("all that began is recorded", || {
+        events(&sandbox, "attempt_started") == 4
+    });
+    assert!(!sandbox.read("ran.txt").contains("-s2"));
+    kill_both(&mut resumed);
+}

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::sync::{mpsc, oneshot, watch};
+use tokio::sync::{oneshot, watch};
 use tokio::task::{AbortHandle, JoinSet};
 
 use crate::exec::Stop;
@@ -14,12 +14,16 @@ use crate::time::Moment;
 
 use super::end::end_of;
 use super::run::Ongoing;
-use super::stage::Stage;
+use super::stage::Seats;
 use super::timers::Timers;
 use super::{EngineError, Finished, Question, evidence, memory, publish};
 
 /// How long it takes at most until an answer of people is seen.
 const LOOK: Duration = Duration::from_millis(500);
+
+/// How long it takes at most until it is recorded that an attempt began which was staged: it shares
+/// the flush of what is recorded before that.
+const SOON: Duration = Duration::from_millis(5);
 
 /// What a unit of work comes back with.
 pub(super) type Report = Result<Option<Happening>, EngineError>;
@@ -42,19 +46,8 @@ pub(super) struct Dispatcher {
     /// Who looks at evidence before the run ends.
     pub(super) confirms: Option<AbortHandle>,
     undurable: VecDeque<Undurable>,
-    pub(super) stage: Arc<Stage>,
-    /// The attempts that began and had been staged.
-    begun: mpsc::UnboundedReceiver<Attempt>,
-    /// How many of the attempts that are counted ended badly, as far as the machine knows.
-    bad_ends: u64,
-    /// How many that are counted were let begin, and how many of them came to nothing before those
-    /// who count heard of them.
-    pub(super) let_begin: u64,
-    pub(super) lost: u64,
-    /// How many were staged.
-    pub(super) set_out: u64,
-    /// The attempts that are staged, as far as is known.
-    pub(super) staged: BTreeSet<Attempt>,
+    /// What those who count attempts were asked.
+    pub(super) seats: Seats,
     /// How many events of the run the store has, or is about to have.
     sent: u64,
     new: Option<NewRun>,
@@ -78,6 +71,7 @@ enum Woken {
     Durable(Result<Appended, StoreError>),
     Unit((u32, Report)),
     Began(Attempt),
+    Unsaid,
     Timer,
     Told,
     Look,
@@ -99,7 +93,6 @@ impl Dispatcher {
             Some(false) => Stop::Gently,
             Some(true) => Stop::AtOnce,
         };
-        let (stage, begun) = Stage::new();
         Self {
             now: run.session.clock.now(),
             run,
@@ -113,13 +106,7 @@ impl Dispatcher {
             nested: BTreeSet::new(),
             confirms: None,
             undurable: VecDeque::new(),
-            stage,
-            begun,
-            bad_ends: 0,
-            let_begin: 0,
-            lost: 0,
-            set_out: 0,
-            staged: BTreeSet::new(),
+            seats: Seats::new(),
             sent: 0,
             new,
             told,
@@ -170,9 +157,8 @@ impl Dispatcher {
             match self.wait(&mut stop).await? {
                 Woken::Durable(answer) => self.durable(&answer?),
                 Woken::Unit((round, report)) => self.unit_ended(round, report?),
-                Woken::Began(attempt) => {
-                    self.happen(Moment::default(), Happening::Began { attempt });
-                }
+                Woken::Began(attempt) => self.seats.unsaid.push_back(attempt),
+                Woken::Unsaid => self.say_begun(),
                 Woken::Timer => self.ring(),
                 Woken::Told => self.heed(&mut stop),
                 Woken::Look => self.look_again(),
@@ -182,10 +168,6 @@ impl Dispatcher {
             while let Some(report) = self.units.try_join_next() {
                 let (round, report) = joined(report);
                 self.unit_ended(round, report?);
-            }
-            // After the ends that let them begin.
-            while let Ok(attempt) = self.begun.try_recv() {
-                self.happen(Moment::default(), Happening::Began { attempt });
             }
         }
     }
@@ -215,7 +197,8 @@ impl Dispatcher {
             biased;
             answer = async { ticket.expect("guarded").await }, if awaits => Ok(Woken::Durable(answer)),
             Some(report) = self.units.join_next(), if !self.units.is_empty() => Ok(Woken::Unit(joined(report))),
-            Some(attempt) = self.begun.recv() => Ok(Woken::Began(attempt)),
+            Some(attempt) = self.seats.begun.recv() => Ok(Woken::Began(attempt)),
+            () = tokio::time::sleep(SOON), if !self.seats.unsaid.is_empty() => Ok(Woken::Unsaid),
             () = tokio::time::sleep(sleep.unwrap_or_default()), if sleep.is_some() => Ok(Woken::Timer),
             Ok(()) = stop.changed() => Ok(Woken::Told),
             () = tokio::time::sleep(LOOK), if asks => Ok(Woken::Look),
@@ -265,7 +248,7 @@ impl Dispatcher {
     fn record(&mut self, turn: Turn) {
         let Turn { events, effects } = turn;
         if events.is_empty() && self.undurable.is_empty() {
-            let bad_ends = self.bad_ends;
+            let bad_ends = self.seats.bad_ends;
             return effects
                 .into_iter()
                 .for_each(|effect| self.carry_out(effect, bad_ends));
@@ -283,7 +266,7 @@ impl Dispatcher {
         self.undurable.push_back(Undurable {
             ticket,
             round: self.machine.replans(),
-            bad_ends: self.bad_ends,
+            bad_ends: self.seats.bad_ends,
             events,
             effects,
         });
@@ -339,15 +322,13 @@ impl Dispatcher {
         match &what {
             Happening::Ended(ended) => {
                 self.nested.remove(&ended.attempt);
-                self.staged.remove(&ended.attempt);
                 self.stops.remove(&Some(ended.attempt.clone()));
-                self.bad_ends += u64::from(self.stage.ended_badly(&ended.attempt));
-                if self.stage.was_lost(&ended.attempt) {
-                    self.lose();
+                for attempt in self.seats.ended(&ended.attempt) {
+                    self.tell(Some(&attempt), Stop::Unbegun);
                 }
             }
             Happening::Unstaged { attempt } => {
-                self.staged.remove(attempt);
+                self.seats.unstaged(attempt);
                 self.stops.remove(&Some(attempt.clone()));
             }
             Happening::Gated { place, .. } => {
@@ -362,6 +343,15 @@ impl Dispatcher {
             _ => {}
         }
         self.happen(Moment::default(), what);
+        // After the ends that let them begin, and with them on their way to the disk.
+        self.say_begun();
+    }
+
+    /// Tells the machine which attempts began that were staged.
+    fn say_begun(&mut self) {
+        while let Some(attempt) = self.seats.next_begun() {
+            self.happen(Moment::default(), Happening::Began { attempt });
+        }
     }
 
     /// Tells the machine that the run is to end, once for each degree of insistence.

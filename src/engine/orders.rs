@@ -5,13 +5,11 @@ use std::sync::Arc;
 use tokio::sync::{oneshot, watch};
 
 use crate::exec::Stop;
-use crate::exec::keeper::Seat;
 use crate::machine::{Ask, Attempt, Effect, is_plain};
 use crate::model::Work;
 
 use super::dispatch::Dispatcher;
 use super::run::Ongoing;
-use super::stage::Seated;
 use super::{asking, evidence, gating, judging, locks, planning, steps, unit};
 
 impl Dispatcher {
@@ -65,7 +63,8 @@ impl Dispatcher {
         }
     }
 
-    fn tell(&self, attempt: Option<&Attempt>, degree: Stop) {
+    /// Tells what is done for an attempt to end.
+    pub(super) fn tell(&self, attempt: Option<&Attempt>, degree: Stop) {
         if let Some(stop) = self.stops.get(&attempt.cloned()) {
             stop.send_if_modified(|now| std::mem::replace(now, degree.max(*now)) < degree);
         }
@@ -93,36 +92,6 @@ impl Dispatcher {
         }
     }
 
-    /// How an attempt takes up room at those who count.
-    fn seated(&mut self, attempt: &Attempt, bad_ends: u64, staged: bool) -> Option<Seated> {
-        let plan = self.run.current();
-        let ix = plan.find(attempt.place.step.as_str())?;
-        is_plain(&plan, ix).then(|| {
-            self.let_begin += u64::from(!staged);
-            self.set_out += u64::from(staged);
-            Seated {
-                seat: Seat {
-                    room: plan.parts().policy.max_parallel.max(1),
-                    staged,
-                    number: self.set_out,
-                    bad_ends,
-                    let_begin: self.let_begin,
-                    lost: self.lost,
-                },
-                stage: Arc::clone(&self.stage),
-            }
-        })
-    }
-
-    /// An attempt that was let begin does not reach those who count: they keep room for it, so what
-    /// is staged is taken back, and staged anew by the machine.
-    pub(super) fn lose(&mut self) {
-        self.lost += 1;
-        for attempt in &self.staged {
-            self.tell(Some(attempt), Stop::Unbegun);
-        }
-    }
-
     /// Begins a unit of work, decided after so many bad ends.
     fn spawn(&mut self, run: Arc<Ongoing>, effect: Effect, bad_ends: u64) {
         match effect {
@@ -133,7 +102,8 @@ impl Dispatcher {
                 correction,
                 tool_args,
             } => {
-                let seated = self.seated(&attempt, bad_ends, false);
+                let room = self.room(&attempt);
+                let seated = room.map(|room| self.seats.seat(room, bad_ends));
                 self.start(unit::Task {
                     seated,
                     run,
@@ -145,7 +115,25 @@ impl Dispatcher {
                     tool_args,
                 });
             }
-            effect @ Effect::Stage { .. } => self.stage(run, effect, bad_ends),
+            Effect::Stage {
+                attempt,
+                since,
+                item_value,
+                reads,
+            } => {
+                let room = self.room(&attempt);
+                let seated = room.map(|room| self.seats.stage(&attempt, room, bad_ends));
+                self.start(unit::Task {
+                    seated,
+                    run,
+                    attempt,
+                    item: item_value,
+                    reads,
+                    since,
+                    correction: None,
+                    tool_args: None,
+                });
+            }
             Effect::Watch {
                 attempt,
                 since,
@@ -163,6 +151,21 @@ impl Dispatcher {
                 correction,
                 tool_args,
             }),
+            other => self.look_at(run, other),
+        }
+    }
+
+    /// How many attempts of the plan may run at once, for one that is counted.
+    fn room(&self, attempt: &Attempt) -> Option<u32> {
+        let plan = self.run.current();
+        let ix = plan.find(attempt.place.step.as_str())?;
+        let room = plan.parts().policy.max_parallel.max(1);
+        is_plain(&plan, ix).then_some(room)
+    }
+
+    /// Begins to ask gates, to check, or to look at evidence or into the cache.
+    fn look_at(&mut self, run: Arc<Ongoing>, effect: Effect) {
+        match effect {
             Effect::Lookup {
                 place,
                 item_value,
@@ -177,38 +180,6 @@ impl Dispatcher {
             } => {
                 self.unit(super::cache::remember(run, place, outputs, artifacts));
             }
-            other => self.look_at(run, other),
-        }
-    }
-
-    /// Gives an attempt to those who let it begin when there is room.
-    fn stage(&mut self, run: Arc<Ongoing>, effect: Effect, bad_ends: u64) {
-        let Effect::Stage {
-            attempt,
-            since,
-            item_value,
-            reads,
-        } = effect
-        else {
-            return;
-        };
-        let seated = self.seated(&attempt, bad_ends, true);
-        self.staged.insert(attempt.clone());
-        self.start(unit::Task {
-            seated,
-            run,
-            attempt,
-            item: item_value,
-            reads,
-            since,
-            correction: None,
-            tool_args: None,
-        });
-    }
-
-    /// Begins to ask gates, to check, or to look at evidence.
-    fn look_at(&mut self, run: Arc<Ongoing>, effect: Effect) {
-        match effect {
             Effect::Gate {
                 place,
                 point,

@@ -1,6 +1,7 @@
-//! What is known of attempts that are staged, beside how they end.
+//! What the dispatcher knows of those who count the attempts of a run: the keeper, which lets what
+//! is staged begin. See [`Seat`].
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::mpsc;
@@ -24,41 +25,120 @@ pub(super) struct Stage {
     lost: Mutex<BTreeSet<Attempt>>,
 }
 
-impl Stage {
-    /// A stage, and the attempts that begin.
-    pub(super) fn new() -> (Arc<Self>, mpsc::UnboundedReceiver<Attempt>) {
-        let (begun, heard) = mpsc::unbounded_channel();
-        let (bad, lost) = Default::default();
-        (Arc::new(Self { begun, bad, lost }), heard)
-    }
+/// What was asked of those who count, and what came of it as far as the machine knows.
+#[derive(Debug)]
+pub(super) struct Seats {
+    stage: Arc<Stage>,
+    /// The attempts that began and had been staged.
+    pub(super) begun: mpsc::UnboundedReceiver<Attempt>,
+    /// Those of them of which the machine is still to be told.
+    pub(super) unsaid: VecDeque<Attempt>,
+    /// How many ended badly.
+    pub(super) bad_ends: u64,
+    /// How many were let begin, and how many of them came to nothing before those who count heard
+    /// of them.
+    let_begin: u64,
+    lost: u64,
+    /// How many were staged.
+    set_out: u64,
+    /// Those that are.
+    staged: BTreeSet<Attempt>,
+}
 
-    /// Tells that an attempt began that was staged.
-    pub(super) fn on_begin(self: &Arc<Self>, attempt: &Attempt) -> OnBegin {
-        let (stage, attempt) = (Arc::clone(self), attempt.clone());
-        Box::new(move || drop(stage.begun.send(attempt)))
-    }
-
-    /// Notes how an attempt ended that is counted, before the machine learns it.
-    pub(super) fn note_end(&self, attempt: &Attempt, gone: &Gone) {
-        if !gone.is_plainly_well() {
-            lock(&self.bad).insert(attempt.clone());
+impl Seats {
+    /// Nothing was asked yet.
+    pub(super) fn new() -> Self {
+        let (to, begun) = mpsc::unbounded_channel();
+        let stage = Stage {
+            begun: to,
+            bad: Mutex::default(),
+            lost: Mutex::default(),
+        };
+        Self {
+            stage: Arc::new(stage),
+            begun,
+            unsaid: VecDeque::new(),
+            bad_ends: 0,
+            let_begin: 0,
+            lost: 0,
+            set_out: 0,
+            staged: BTreeSet::new(),
         }
     }
 
-    /// Notes that an attempt was let begin and does not reach those who count, before the machine
-    /// learns that it ended.
+    /// Seats an attempt that begins at once, where so many may run.
+    pub(super) fn seat(&mut self, room: u32, bad_ends: u64) -> Seated {
+        self.let_begin += 1;
+        self.seated(room, bad_ends, false)
+    }
+
+    /// Seats an attempt that is staged.
+    pub(super) fn stage(&mut self, attempt: &Attempt, room: u32, bad_ends: u64) -> Seated {
+        self.set_out += 1;
+        self.staged.insert(attempt.clone());
+        self.seated(room, bad_ends, true)
+    }
+
+    fn seated(&self, room: u32, bad_ends: u64, staged: bool) -> Seated {
+        Seated {
+            seat: Seat {
+                room,
+                staged,
+                number: self.set_out,
+                bad_ends,
+                let_begin: self.let_begin,
+                lost: self.lost,
+            },
+            stage: Arc::clone(&self.stage),
+        }
+    }
+
+    /// The next attempt that began and of which the machine is still to be told.
+    pub(super) fn next_begun(&mut self) -> Option<Attempt> {
+        let unsaid = self.unsaid.pop_front();
+        unsaid.or_else(|| self.begun.try_recv().ok())
+    }
+
+    /// An attempt that was staged does not begin.
+    pub(super) fn unstaged(&mut self, attempt: &Attempt) {
+        self.staged.remove(attempt);
+    }
+
+    /// An attempt has ended, and the machine is about to learn it. Gives those that must be taken
+    /// back: where one was let begin and does not reach those who count, they keep room for it until
+    /// they are asked for others, which know of it.
+    pub(super) fn ended(&mut self, attempt: &Attempt) -> Vec<Attempt> {
+        self.staged.remove(attempt);
+        self.bad_ends += u64::from(lock(&self.stage.bad).remove(attempt));
+        if !lock(&self.stage.lost).remove(attempt) {
+            return Vec::new();
+        }
+        self.lost += 1;
+        self.staged.iter().cloned().collect()
+    }
+}
+
+impl Seated {
+    /// Tells that the attempt began, if it was staged.
+    pub(super) fn on_begin(&self, attempt: &Attempt) -> Option<OnBegin> {
+        let (stage, attempt) = (Arc::clone(&self.stage), attempt.clone());
+        let tell = move || drop(stage.begun.send(attempt));
+        self.seat.staged.then(|| Box::new(tell) as OnBegin)
+    }
+
+    /// Notes how the attempt ended, before the machine learns it.
+    pub(super) fn note_end(&self, attempt: &Attempt, gone: &Gone) {
+        if !gone.is_plainly_well() {
+            lock(&self.stage.bad).insert(attempt.clone());
+        }
+    }
+
+    /// Notes that the attempt does not reach those who count, before the machine learns that it
+    /// ended. They do not wait for one that is staged.
     pub(super) fn note_lost(&self, attempt: &Attempt) {
-        lock(&self.lost).insert(attempt.clone());
-    }
-
-    /// Whether an attempt that is counted ended badly. Said once.
-    pub(super) fn ended_badly(&self, attempt: &Attempt) -> bool {
-        lock(&self.bad).remove(attempt)
-    }
-
-    /// Whether an attempt that was let begin did not reach those who count. Said once.
-    pub(super) fn was_lost(&self, attempt: &Attempt) -> bool {
-        lock(&self.lost).remove(attempt)
+        if !self.seat.staged {
+            lock(&self.stage.lost).insert(attempt.clone());
+        }
     }
 }
 

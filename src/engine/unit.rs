@@ -135,42 +135,37 @@ impl Task {
             return Ok(Some(Ok(self.left(step, gone))));
         }
         let seated = self.seated.as_ref();
-        let staged = seated.filter(|seated| seated.seat.staged);
-        if staged.is_some() && self.since.is_some() {
+        // What began of what was staged before the engine died was recalled.
+        if self.since.is_some() && seated.is_some_and(|seated| seated.seat.staged) {
             return Ok(None);
         }
         let job = match self.prepared(step, &stop).await {
             Ok(Some(job)) => job,
-            Ok(None) => {
-                self.is_lost();
-                return Ok(Some(Ok(self.ended(Exit::Cancelled))));
+            unready => {
+                if let Some(seated) = seated {
+                    seated.note_lost(&self.attempt);
+                }
+                if unready.is_err() {
+                    self.run.session.hands.hold()?;
+                }
+                return Ok(Some(unready.map(|_| self.ended(Exit::Cancelled))));
             }
-            Err(unable) => {
-                self.is_lost();
-                self.run.session.hands.hold()?;
-                return Ok(Some(Err(unable)));
-            }
-        };
-        let wires = Wires {
-            stop,
-            on_output: self.on_output(),
-            on_begin: staged.map(|seated| seated.stage.on_begin(&self.attempt)),
         };
         let hands = &self.run.session.hands;
         let seat = seated.map(|seated| seated.seat);
-        let gone = hands.run(self.task(), job, seat, wires).await?;
+        let gone = hands.run(self.task(), job, seat, self.wires(stop)).await?;
         if let (Some(gone), Some(seated)) = (&gone, seated) {
-            seated.stage.note_end(&self.attempt, gone);
+            seated.note_end(&self.attempt, gone);
         }
         Ok(gone.map(|gone| Ok(self.left(step, gone))))
     }
 
-    /// Notes that it does not reach those who count.
-    fn is_lost(&self) {
-        if let Some(Seated { seat, stage }) = &self.seated
-            && !seat.staged
-        {
-            stage.note_lost(&self.attempt);
+    fn wires(&self, stop: watch::Receiver<Stop>) -> Wires {
+        let seated = self.seated.as_ref();
+        Wires {
+            stop,
+            on_output: self.on_output(),
+            on_begin: seated.and_then(|seated| seated.on_begin(&self.attempt)),
         }
     }
 
@@ -224,7 +219,7 @@ impl Task {
             own: session.hands.keeper(),
             meant_for: self.run.tenure.keepers.as_deref(),
         };
-        match recall(past, &self.task(), stop.clone(), self.on_output()).await {
+        match recall(past, &self.task(), self.wires(stop.clone())).await {
             Recall::Gone(mut gone) => {
                 if gone.exit == Exit::Interrupted {
                     gone.usage = attempt::left_behind(&self.output());

@@ -76,8 +76,8 @@ impl State {
                 self.occupy(plan, at, &cached, doing);
                 self.give(plan, place, Gave::cached(found));
             }
-            Fact::AttemptStaged(attempt) => self.set_on_stage(plan, at, attempt),
-            Fact::AttemptUnstaged(attempt) => self.unset(plan, attempt),
+            Fact::AttemptStaged(attempt) => self.put_on_stage(plan, at, attempt),
+            Fact::AttemptUnstaged(attempt) => self.take_off_stage(plan, attempt),
             Fact::AttemptStarted(attempt) => self.occupy(plan, at, attempt, Doing::Working),
             Fact::AttemptEnded {
                 attempt,

@@ -163,7 +163,7 @@ impl Machine {
                 let timer = Timer::Wait(attempt);
                 self.turn.effects.push(Effect::Wake { timer, at });
             }
-            (Doing::Staged, _) => self.set_out(spot, attempt, Some(live.since)),
+            (Doing::Staged, _) => self.ask_of_staged(spot, attempt, live.since),
             (Doing::Working, _) => {
                 let view = View {
                     plan: &plan,

@@ -13,14 +13,12 @@
 //! **Invariant:** while something is staged, all that takes up room is plain, so that those who
 //! count processes count what takes up room.
 
-use std::sync::Arc;
-
 use super::gates::has_gates;
 use super::scope::{self, View};
 use super::state::{self, Doing, Live, Spot, State};
 use super::{Attempt, Effect, Fact, GatePoint, Machine, Phase, StepState};
-use crate::expr::{Expr, Ref, Template};
-use crate::model::{OnFailure, Plan, StepIx, Work};
+use crate::expr::{EvalError, Expr, Ref, Template};
+use crate::model::{Object, OnFailure, Plan, StepIx, Work};
 use crate::time::Moment;
 
 /// The most that is staged, however much may run at once.
@@ -65,7 +63,7 @@ pub fn is_plain(plan: &Plan, ix: StepIx) -> bool {
 
 impl State {
     /// An attempt is staged.
-    pub(super) fn set_on_stage(&mut self, plan: &Plan, at: Moment, attempt: &Attempt) {
+    pub(super) fn put_on_stage(&mut self, plan: &Plan, at: Moment, attempt: &Attempt) {
         if let Some(spot) = self.leave_queue(plan, &attempt.place) {
             let live = Live {
                 attempt: attempt.attempt,
@@ -79,7 +77,7 @@ impl State {
     }
 
     /// An attempt is staged no more.
-    pub(super) fn unset(&mut self, plan: &Plan, attempt: &Attempt) {
+    pub(super) fn take_off_stage(&mut self, plan: &Plan, attempt: &Attempt) {
         if let Some(spot) = state::spot(plan, &attempt.place) {
             self.free(spot);
             self.enqueue(plan, spot);
@@ -109,28 +107,32 @@ impl Machine {
 
     /// Stages the first attempt of a place.
     pub(super) fn stage(&mut self, spot: Spot) {
-        let attempt = state::attempt(&self.plan, spot, 1);
+        match self.work_reads(spot) {
+            Ok(reads) => {
+                let attempt = state::attempt(&self.plan, spot, 1);
+                self.emit(Fact::AttemptStaged(attempt.clone()));
+                self.set_out(spot, attempt, None, reads);
+            }
+            Err(error) => self.unable(spot, &error.to_string()),
+        }
+    }
+
+    /// Lets the world find out what became of an attempt that was staged before the engine died.
+    pub(super) fn ask_of_staged(&mut self, spot: Spot, attempt: Attempt, since: Moment) {
+        let reads = self.work_reads(spot).unwrap_or_default();
+        self.set_out(spot, attempt, Some(since), reads);
+    }
+
+    fn work_reads(&self, spot: Spot) -> Result<Object, EvalError> {
         let view = View {
             plan: &self.plan,
             state: &self.state,
             spot: Some(spot),
         };
-        if let Err(error) = scope::work_reads(&view, self.plan.step(spot.ix())) {
-            return self.unable(spot, &error.to_string());
-        }
-        self.emit(Fact::AttemptStaged(attempt.clone()));
-        self.set_out(spot, attempt, None);
+        scope::work_reads(&view, self.plan.step(spot.ix()))
     }
 
-    /// Lets the world stage an attempt, or find out what became of one.
-    pub(super) fn set_out(&mut self, spot: Spot, attempt: Attempt, since: Option<Moment>) {
-        let plan = Arc::clone(&self.plan);
-        let view = View {
-            plan: &plan,
-            state: &self.state,
-            spot: Some(spot),
-        };
-        let reads = scope::work_reads(&view, plan.step(spot.ix())).unwrap_or_default();
+    fn set_out(&mut self, spot: Spot, attempt: Attempt, since: Option<Moment>, reads: Object) {
         self.turn.effects.push(Effect::Stage {
             attempt,
             since,

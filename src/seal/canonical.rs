@@ -8,7 +8,8 @@ pub fn canonical(value: &Value) -> String {
     let mut text = Vec::new();
     write(value, &mut text);
     // What is written is text already: nothing is replaced.
-    String::from_utf8(text).unwrap_or_default()
+    String::from_utf8(text)
+        .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
 }
 
 fn write(value: &Value, text: &mut Vec<u8>) {

@@ -121,6 +121,10 @@ impl Desk {
             return Ok((Some(self.begin(&mut state, entry)?), following));
         };
         if seat.staged {
+            // What was sent before its engine died is read after.
+            if !state.attended || state.killed {
+                return Err(Answer::Unstaged);
+            }
             let (tell, begun) = oneshot::channel();
             (entry.begun, following.begun) = (Some(tell), Some(begun));
         }
@@ -320,5 +324,72 @@ impl Desk {
 
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::time::Duration;
+
+    use super::{Answer, Asked, Desk, Journal, Seat, Task};
+    use crate::exec::attempt::Job;
+    use crate::exec::process::Command;
+    use crate::machine::{Attempt, Place};
+    use crate::name::{Name, RunId};
+    use crate::time::SystemClock;
+
+    fn asked(dir: &std::path::Path, step: &str, staged: bool) -> Asked {
+        let place = Place::of(&Name::parse(step).unwrap());
+        let command = Command {
+            argv: vec!["true".into()],
+            env: Vec::new(),
+            cwd: dir.into(),
+            sandbox: None,
+            pins: None,
+            input: None,
+        };
+        Asked {
+            task: Task {
+                run: RunId::from_bytes([7; 16]),
+                attempt: Attempt { place, attempt: 1 },
+            },
+            job: Job {
+                command,
+                timeout: None,
+                grace: Duration::ZERO,
+                log: dir.join("log"),
+                limit: 1,
+                most: None,
+                output: dir.join("out"),
+                secrets: Vec::new(),
+            },
+            show: false,
+            seat: Some(Seat {
+                room: 1,
+                staged,
+                number: 1,
+                bad_ends: 0,
+                let_begin: 1,
+                lost: 0,
+            }),
+        }
+    }
+
+    #[test]
+    fn nothing_that_is_staged_begins_once_the_engine_is_gone() {
+        let dir = tempfile::tempdir().unwrap();
+        let journal = Journal::open(&dir.path().join("journal")).unwrap();
+        let desk = Desk::new("k".into(), journal, Arc::new(SystemClock));
+        let (first, _) = desk.accept(asked(dir.path(), "a", false)).unwrap();
+        assert!(first.is_some());
+        let (waits, mut following) = desk.accept(asked(dir.path(), "b", true)).unwrap();
+        assert!(waits.is_none());
+        desk.left_alone();
+        let begun = following.begun.as_mut().unwrap().try_recv();
+        assert!(begun.is_err());
+        // What was sent before is read after.
+        let late = desk.accept(asked(dir.path(), "c", true));
+        assert!(matches!(late, Err(Answer::Unstaged)));
     }
 }

@@ -7,11 +7,11 @@ use std::time::Duration;
 
 use tokio::sync::watch;
 
-use super::call::{self, call};
+use super::call::{self, Wires, call};
 use super::journal::{self, Entry};
 use super::message::{Answer, Ask, Task};
 use crate::exec::attempt::Gone;
-use crate::exec::{OnOutput, Stop, contain, tree};
+use crate::exec::{Stop, contain, tree};
 use crate::machine::Exit;
 use crate::name::RunId;
 
@@ -43,12 +43,7 @@ pub struct Past<'a> {
 /// is left of one whose keeper died is killed.
 ///
 /// From here on no keeper of the past begins anything of its run.
-pub async fn recall(
-    past: Past<'_>,
-    task: &Task,
-    stop: watch::Receiver<Stop>,
-    on_output: Option<OnOutput>,
-) -> Recall {
+pub async fn recall(past: Past<'_>, task: &Task, wires: Wires) -> Recall {
     let mut found = None;
     let mut seen = Vec::new();
     for (keeper, path) in journals(past.dir) {
@@ -64,7 +59,7 @@ pub async fn recall(
     match found {
         Some((keeper, path, entry)) => {
             let socket = journal::socket(past.dir, &keeper);
-            let ended = ending(&socket, &path, task, entry, (stop, on_output)).await;
+            let ended = ending(&socket, &path, task, entry, wires).await;
             Recall::Gone(ended)
         }
         None if past
@@ -92,30 +87,22 @@ pub async fn outlast(past: Past<'_>, run: &RunId, place: &str) {
                     .ok()
                     .flatten()
                     .unwrap_or_default();
-                ending(&socket, &path, &task, entry, (stop, None)).await;
+                ending(&socket, &path, &task, entry, (stop, None).into()).await;
             }
         }
     }
 }
 
 /// How an attempt ended that some keeper began.
-async fn ending(
-    socket: &Path,
-    path: &Path,
-    task: &Task,
-    entry: Entry,
-    (stop, on_output): (watch::Receiver<Stop>, Option<OnOutput>),
-) -> Gone {
+async fn ending(socket: &Path, path: &Path, task: &Task, entry: Entry, wires: Wires) -> Gone {
     if let Some(gone) = entry.gone {
         return gone;
     }
     let ask = Ask::Follow {
         task: task.clone(),
-        show: on_output.is_some(),
+        show: wires.on_output.is_some(),
     };
-    let answer = call(socket, &ask, (stop, on_output).into())
-        .await
-        .map(|called| called.answer);
+    let answer = call(socket, &ask, wires).await.map(|called| called.answer);
     if let Ok(Answer::Gone(gone)) = answer {
         return *gone;
     }

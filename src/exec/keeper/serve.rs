@@ -184,7 +184,10 @@ async fn answer(
             }
         }
         Ask::Follow { task, show } => match desk.follow(&task, show) {
-            Some(following) => pass_on(following, from, to).await,
+            Some(following) => {
+                send(to, &Frame::Began).await?;
+                pass_on(following, from, to).await
+            }
             None => send(to, &Frame::word(&Answer::Unknown)?).await,
         },
         Ask::Probe(probe) => examine(desk, *probe, from, to).await,
@@ -211,11 +214,14 @@ async fn begins(
         biased;
         begins = &mut begun => begins.is_ok(),
         told = from.next() => {
-            let late = !desk.take_back(task);
-            if let (true, Some(frame)) = (late, told?) {
+            if desk.take_back(task) {
+                return Ok(false);
+            }
+            // It begins, or was refused, at this moment.
+            if let Some(frame) = told? {
                 following.told(frame.read()?);
             }
-            late
+            begun.await.is_ok()
         }
     };
     if begins {

@@ -58,6 +58,20 @@ fn no_more_run_at_once_than_may_and_each_runs_once() {
 }
 
 #[test]
+fn what_becomes_ready_comes_before_what_is_staged_and_follows_it_in_the_plan() {
+    let sandbox = Sandbox::new();
+    let late = "  - {id: late, depends_on: [s0], run: \"echo +late >> ran.txt\"}\n  - {id: s1,";
+    let plan = fan(9, "").replace("0.01", "0.3");
+    sandbox.file("fan.md", plan.replacen("  - {id: s1,", late, 1));
+    sandbox.wf(&["run", "fan.md"]).exits(0);
+    let ran = sandbox.read("ran.txt");
+    let began: Vec<&str> = ran.lines().filter(|line| line.starts_with('+')).collect();
+    let at = began.iter().position(|line| *line == "+late");
+    // s2 began when s0 ended.
+    assert!(at.is_some_and(|at| at < 5), "{began:?}");
+}
+
+#[test]
 fn nothing_begins_after_a_failure_though_others_end_well() {
     let sandbox = Sandbox::new();
     let steps = "  - {id: bad, run: \"sleep 0.1; exit 1\"}\n  \

@@ -56,7 +56,14 @@ impl From<[u8; 32]> for Digest {
 
 impl fmt::Display for Digest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+        // Of every record some are written: not digit by digit.
+        let digit = |nibble: u8| b"0123456789abcdef".get(usize::from(nibble)).copied();
+        let mut text = [0; 64];
+        for (pair, byte) in text.chunks_exact_mut(2).zip(self.0) {
+            let digits = [digit(byte >> 4), digit(byte & 15)].map(Option::unwrap_or_default);
+            pair.copy_from_slice(&digits);
+        }
+        f.write_str(str::from_utf8(&text).map_err(|_| fmt::Error)?)
     }
 }
 

@@ -1,29 +1,27 @@
 //! The loop of one run: wait for what happens, decide, make durable, carry out.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::{oneshot, watch};
 use tokio::task::{AbortHandle, JoinSet};
+use tokio::time::Instant;
 
 use crate::exec::Stop;
 use crate::machine::{Ask, Attempt, Effect, Event, Fact, Happening, Input, Machine, Place, Turn};
-use crate::store::{Appended, Batch, NewRun, StoreError, Ticket};
+use crate::store::{Appended, NewRun, StoreError};
 use crate::time::Moment;
 
 use super::end::end_of;
 use super::run::Ongoing;
 use super::stage::Seats;
 use super::timers::Timers;
+use super::undurable::{Decided, Undurable};
 use super::{EngineError, Finished, Question, evidence, memory, publish};
 
 /// How long it takes at most until an answer of people is seen.
 const LOOK: Duration = Duration::from_millis(500);
-
-/// How long it takes at most until it is recorded that an attempt began which was staged: it shares
-/// the flush of what is recorded before that.
-const SOON: Duration = Duration::from_millis(5);
 
 /// What a unit of work comes back with.
 pub(super) type Report = Result<Option<Happening>, EngineError>;
@@ -45,25 +43,11 @@ pub(super) struct Dispatcher {
     pub(super) nested: BTreeSet<Attempt>,
     /// Who looks at evidence before the run ends.
     pub(super) confirms: Option<AbortHandle>,
-    undurable: VecDeque<Undurable>,
+    undurable: Undurable,
     /// What those who count attempts were asked.
     pub(super) seats: Seats,
-    /// How many events of the run the store has, or is about to have.
-    sent: u64,
-    new: Option<NewRun>,
     told: Stop,
     end: Option<Finished>,
-}
-
-/// A turn whose events are on their way to the disk.
-struct Undurable {
-    ticket: Ticket<Appended>,
-    /// How many rounds had been ordered when it was decided.
-    round: u32,
-    /// After how many bad ends.
-    bad_ends: u64,
-    events: Vec<Event>,
-    effects: Vec<Effect>,
 }
 
 /// What the loop waits for.
@@ -71,7 +55,7 @@ enum Woken {
     Durable(Result<Appended, StoreError>),
     Unit((u32, Report)),
     Began(Attempt),
-    Unsaid,
+    Due,
     Timer,
     Told,
     Look,
@@ -105,10 +89,8 @@ impl Dispatcher {
             asks: BTreeMap::new(),
             nested: BTreeSet::new(),
             confirms: None,
-            undurable: VecDeque::new(),
+            undurable: Undurable::new(new),
             seats: Seats::new(),
-            sent: 0,
-            new,
             told,
             end,
         }
@@ -128,7 +110,7 @@ impl Dispatcher {
         self.run.note_plan(self.machine.plan());
         if let Some((number, last)) = events.last() {
             self.now = self.now.max(last.at);
-            self.sent = *number;
+            self.undurable.follows(*number);
         }
         self
     }
@@ -141,7 +123,7 @@ impl Dispatcher {
         if self.machine.has_begun() {
             let now = self.clock(Moment::default());
             let turn = self.machine.resume(now);
-            self.record(turn);
+            self.record(turn, true);
         } else {
             let begin = evidence::begin(&self.run)?;
             self.happen(Moment::default(), begin);
@@ -153,12 +135,19 @@ impl Dispatcher {
                 parking.parking.forget(&self.run.this);
                 return Ok(end);
             }
+            self.undurable.send(&self.run);
             self.park()?;
             match self.wait(&mut stop).await? {
                 Woken::Durable(answer) => self.durable(&answer?),
                 Woken::Unit((round, report)) => self.unit_ended(round, report?),
-                Woken::Began(attempt) => self.seats.unsaid.push_back(attempt),
-                Woken::Unsaid => self.say_begun(),
+                Woken::Began(attempt) => {
+                    self.seats.unsaid.push_back(attempt);
+                    self.undurable.send_soon();
+                }
+                Woken::Due => {
+                    self.say_begun();
+                    self.undurable.send_now();
+                }
                 Woken::Timer => self.ring(),
                 Woken::Told => self.heed(&mut stop),
                 Woken::Look => self.look_again(),
@@ -191,14 +180,13 @@ impl Dispatcher {
         if self.undurable.is_empty() && self.units.is_empty() && sleep.is_none() {
             return Err(EngineError::Stuck);
         }
-        let first = self.undurable.front_mut();
-        let (awaits, ticket) = (first.is_some(), first.map(|first| &mut first.ticket));
+        let (awaits, due) = (self.undurable.awaits(), self.undurable.due());
         tokio::select! {
             biased;
-            answer = async { ticket.expect("guarded").await }, if awaits => Ok(Woken::Durable(answer)),
+            answer = self.undurable.answer(), if awaits => Ok(Woken::Durable(answer)),
             Some(report) = self.units.join_next(), if !self.units.is_empty() => Ok(Woken::Unit(joined(report))),
             Some(attempt) = self.seats.begun.recv() => Ok(Woken::Began(attempt)),
-            () = tokio::time::sleep(SOON), if !self.seats.unsaid.is_empty() => Ok(Woken::Unsaid),
+            () = tokio::time::sleep_until(due.unwrap_or_else(Instant::now)), if due.is_some() => Ok(Woken::Due),
             () = tokio::time::sleep(sleep.unwrap_or_default()), if sleep.is_some() => Ok(Woken::Timer),
             Ok(()) = stop.changed() => Ok(Woken::Told),
             () = tokio::time::sleep(LOOK), if asks => Ok(Woken::Look),
@@ -240,12 +228,15 @@ impl Dispatcher {
 
     /// Gives the machine an input and sends what follows to the disk.
     pub(super) fn happen(&mut self, at_least: Moment, what: Happening) {
+        // Nobody waits for a beginning to be durable, and for the next attempt only while few are
+        // staged.
+        let hurries = !matches!(what, Happening::Began { .. }) && !self.seats.are_many();
         let at = self.clock(at_least);
         let turn = self.machine.turn(Input { at, what });
-        self.record(turn);
+        self.record(turn, hurries);
     }
 
-    fn record(&mut self, turn: Turn) {
+    fn record(&mut self, turn: Turn, hurries: bool) {
         let Turn { events, effects } = turn;
         if events.is_empty() && self.undurable.is_empty() {
             let bad_ends = self.seats.bad_ends;
@@ -253,53 +244,57 @@ impl Dispatcher {
                 .into_iter()
                 .for_each(|effect| self.carry_out(effect, bad_ends));
         }
-        let run = self.run.this.id.clone();
-        let batch = Batch {
-            run,
-            token: self.run.tenure.token.clone(),
-            after: Some(self.sent),
-            new: self.new.take(),
-            events: events.clone(),
-        };
-        self.sent += events.len() as u64;
-        let ticket = self.run.session.store.append(batch);
-        self.undurable.push_back(Undurable {
-            ticket,
+        let stages = |effect| matches!(effect, &Effect::Stage { .. });
+        let hurries = hurries || !effects.iter().all(stages) || self.machine.outcome().is_some();
+        self.undurable.hold(Decided {
             round: self.machine.replans(),
             bad_ends: self.seats.bad_ends,
             events,
             effects,
         });
+        if hurries {
+            self.undurable.send_now();
+        }
     }
 
-    /// The oldest turn is durable: it may be shown and carried out.
+    /// What was sent first is durable: it may be shown and carried out.
     fn durable(&mut self, appended: &Appended) {
-        let Some(turn) = self.undurable.pop_front() else {
-            return;
-        };
-        for event in &turn.events {
-            self.run.note_passed(event);
-            if matches!(
-                event.fact,
-                Fact::RoundClosed(_) | Fact::MemoryAdvised { .. }
-            ) {
-                self.run.note_plan(self.machine.plan());
-                memory::remember(&self.run, event);
-            }
-            if let Fact::RoundClosed(round) = &event.fact {
-                self.run.forget_keys(&round.reopened);
-            }
-            self.run
-                .session
-                .observe(|observer| observer.event(&self.run.this, event));
-            self.end = self.end.take().or_else(|| end_of(&self.run.this.id, event));
+        let turns = self.undurable.durable();
+        turns
+            .iter()
+            .flat_map(|turn| &turn.events)
+            .for_each(|event| self.see(event));
+        let (mut events, mut orders) = (Vec::new(), Vec::new());
+        for turn in turns {
+            let overtaken = turn.round < self.machine.replans();
+            let effects = turn.effects.into_iter();
+            let valid = effects.filter(|effect| !(overtaken && effect.prepares()));
+            orders.extend(valid.map(|effect| (effect, turn.bad_ends)));
+            events.extend(turn.events);
         }
-        publish::durable(&self.run, appended, turn.events);
-        let overtaken = turn.round < self.machine.replans();
-        let effects = turn.effects.into_iter();
-        effects
-            .filter(|effect| !(overtaken && effect.prepares()))
-            .for_each(|effect| self.carry_out(effect, turn.bad_ends));
+        publish::durable(&self.run, appended, events);
+        for (effect, bad_ends) in orders {
+            self.carry_out(effect, bad_ends);
+        }
+    }
+
+    /// Shows an event to those of this process.
+    fn see(&mut self, event: &Event) {
+        self.run.note_passed(event);
+        if matches!(
+            event.fact,
+            Fact::RoundClosed(_) | Fact::MemoryAdvised { .. }
+        ) {
+            self.run.note_plan(self.machine.plan());
+            memory::remember(&self.run, event);
+        }
+        if let Fact::RoundClosed(round) = &event.fact {
+            self.run.forget_keys(&round.reopened);
+        }
+        let run = &self.run;
+        run.session
+            .observe(|observer| observer.event(&run.this, event));
+        self.end = self.end.take().or_else(|| end_of(&run.this.id, event));
     }
 
     /// Begins a unit of work, which comes back with the round that it was begun in.

@@ -35,6 +35,7 @@ mod signals;
 mod stage;
 mod steps;
 mod timers;
+mod undurable;
 mod unit;
 mod words;
 

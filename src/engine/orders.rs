@@ -102,8 +102,8 @@ impl Dispatcher {
                 correction,
                 tool_args,
             } => {
-                let room = self.room(&attempt);
-                let seated = room.map(|room| self.seats.seat(room, bad_ends));
+                let seat = self.counted(&attempt);
+                let seated = seat.map(|(_, room)| self.seats.seat(room, bad_ends));
                 self.start(unit::Task {
                     seated,
                     run,
@@ -121,8 +121,9 @@ impl Dispatcher {
                 item_value,
                 reads,
             } => {
-                let room = self.room(&attempt);
-                let seated = room.map(|room| self.seats.stage(&attempt, room, bad_ends));
+                let seat = self.counted(&attempt);
+                let seated =
+                    seat.map(|(at, room)| self.seats.stage(at, &attempt, (room, bad_ends)));
                 self.start(unit::Task {
                     seated,
                     run,
@@ -155,12 +156,14 @@ impl Dispatcher {
         }
     }
 
-    /// How many attempts of the plan may run at once, for one that is counted.
-    fn room(&self, attempt: &Attempt) -> Option<u32> {
+    /// The place of an attempt in the order of the plan, and how many may run at once, for one that is
+    /// counted.
+    fn counted(&self, attempt: &Attempt) -> Option<(u64, u32)> {
         let plan = self.run.current();
         let ix = plan.find(attempt.place.step.as_str())?;
+        let item = attempt.place.item.map_or(0, |item| u64::from(item) + 1);
         let room = plan.parts().policy.max_parallel.max(1);
-        is_plain(&plan, ix).then_some(room)
+        is_plain(&plan, ix).then_some(((u64::from(ix.0) << 32) + item, room))
     }
 
     /// Begins to ask gates, to check, or to look at evidence or into the cache.

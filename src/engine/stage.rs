@@ -25,6 +25,9 @@ pub(super) struct Stage {
     lost: Mutex<BTreeSet<Attempt>>,
 }
 
+/// As many as are always enough.
+const MANY: u64 = 16;
+
 /// What was asked of those who count, and what came of it as far as the machine knows.
 #[derive(Debug)]
 pub(super) struct Seats {
@@ -39,10 +42,10 @@ pub(super) struct Seats {
     /// of them.
     let_begin: u64,
     lost: u64,
-    /// How many were staged.
-    set_out: u64,
-    /// Those that are.
+    /// Those that are, as far as is known.
     staged: BTreeSet<Attempt>,
+    /// How many may run at once.
+    room: u32,
 }
 
 impl Seats {
@@ -61,30 +64,34 @@ impl Seats {
             bad_ends: 0,
             let_begin: 0,
             lost: 0,
-            set_out: 0,
             staged: BTreeSet::new(),
+            room: 0,
         }
     }
 
     /// Seats an attempt that begins at once, where so many may run.
     pub(super) fn seat(&mut self, room: u32, bad_ends: u64) -> Seated {
         self.let_begin += 1;
-        self.seated(room, bad_ends, false)
+        self.seated(room, bad_ends, None)
     }
 
-    /// Seats an attempt that is staged.
-    pub(super) fn stage(&mut self, attempt: &Attempt, room: u32, bad_ends: u64) -> Seated {
-        self.set_out += 1;
+    /// Seats an attempt that is staged, at a place in the order of the plan.
+    pub(super) fn stage(
+        &mut self,
+        at: u64,
+        attempt: &Attempt,
+        (room, bad_ends): (u32, u64),
+    ) -> Seated {
+        self.room = room;
         self.staged.insert(attempt.clone());
-        self.seated(room, bad_ends, true)
+        self.seated(room, bad_ends, Some(at))
     }
 
-    fn seated(&self, room: u32, bad_ends: u64, staged: bool) -> Seated {
+    fn seated(&self, room: u32, bad_ends: u64, staged: Option<u64>) -> Seated {
         Seated {
             seat: Seat {
                 room,
                 staged,
-                number: self.set_out,
                 bad_ends,
                 let_begin: self.let_begin,
                 lost: self.lost,
@@ -96,12 +103,20 @@ impl Seats {
     /// The next attempt that began and of which the machine is still to be told.
     pub(super) fn next_begun(&mut self) -> Option<Attempt> {
         let unsaid = self.unsaid.pop_front();
-        unsaid.or_else(|| self.begun.try_recv().ok())
+        let begun = unsaid.or_else(|| self.begun.try_recv().ok())?;
+        self.staged.remove(&begun);
+        Some(begun)
     }
 
     /// An attempt that was staged does not begin.
     pub(super) fn unstaged(&mut self, attempt: &Attempt) {
         self.staged.remove(attempt);
+    }
+
+    /// Whether so many are staged that others are not missed before these have begun, and what is
+    /// decided meanwhile may share a write.
+    pub(super) fn are_many(&self) -> bool {
+        self.staged.len() as u64 >= u64::from(self.room).saturating_mul(4).min(MANY)
     }
 
     /// An attempt has ended, and the machine is about to learn it. Gives those that must be taken
@@ -123,7 +138,7 @@ impl Seated {
     pub(super) fn on_begin(&self, attempt: &Attempt) -> Option<OnBegin> {
         let (stage, attempt) = (Arc::clone(&self.stage), attempt.clone());
         let tell = move || drop(stage.begun.send(attempt));
-        self.seat.staged.then(|| Box::new(tell) as OnBegin)
+        self.seat.staged.map(|_| Box::new(tell) as OnBegin)
     }
 
     /// Notes how the attempt ended, before the machine learns it.
@@ -136,7 +151,7 @@ impl Seated {
     /// Notes that the attempt does not reach those who count, before the machine learns that it
     /// ended. They do not wait for one that is staged.
     pub(super) fn note_lost(&self, attempt: &Attempt) {
-        if !self.seat.staged {
+        if self.seat.staged.is_none() {
             lock(&self.stage.lost).insert(attempt.clone());
         }
     }

@@ -136,7 +136,7 @@ impl Task {
         }
         let seated = self.seated.as_ref();
         // What began of what was staged before the engine died was recalled.
-        if self.since.is_some() && seated.is_some_and(|seated| seated.seat.staged) {
+        if self.since.is_some() && seated.is_some_and(|seated| seated.seat.staged.is_some()) {
             return Ok(None);
         }
         let job = match self.prepared(step, &stop).await {

@@ -12,7 +12,7 @@ use std::process::ExitStatus;
 use std::sync::Arc;
 use std::time::Duration;
 
-use rustix::fs::Access;
+use rustix::fs::{Access, OFlags};
 use rustix::process::{Pid, PidfdFlags, Signal, WaitOptions};
 use serde::{Deserialize, Serialize};
 use tokio::io::unix::AsyncFd;
@@ -105,8 +105,8 @@ pub(super) fn spawn_fed(
     let ends = rustix::process::pidfd_open(started.pid, PidfdFlags::NONBLOCK);
     let ends = ends.map_err(io::Error::from).and_then(watched);
     let ends = ends.map_err(|error| unusable(&error))?;
-    let root = Root::new(started.pid, mark);
-    let pipe = |end| pipe::Receiver::from_owned_fd(end).map_err(|error| unusable(&error));
+    let root = Root::new(started.pid, started.start, mark);
+    let pipe = |end| piped(end).map_err(|error| unusable(&error));
     let mut process = Process {
         out: None,
         err: None,
@@ -182,6 +182,12 @@ fn spawned(image: Image<'_>, input: Option<&OwnedFd>) -> io::Result<Started> {
         }
     }
     spawn::spawn(image, &given)
+}
+
+/// The reading end of a pipe that was just made.
+fn piped(end: OwnedFd) -> io::Result<pipe::Receiver> {
+    rustix::fs::fcntl_setfl(&end, OFlags::NONBLOCK)?;
+    pipe::Receiver::from_owned_fd_unchecked(end)
 }
 
 #[expect(

@@ -5,13 +5,14 @@ use std::io::{self, Seek as _, Write as _};
 use std::os::fd::{AsFd as _, AsRawFd as _, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 use nix::spawn::{PosixSpawnAttr, PosixSpawnFileActions, PosixSpawnFlags, posix_spawn};
 use nix::sys::signal::{SigSet, Signal};
 use rustix::fs::{MemfdFlags, Mode, OFlags};
 use rustix::pipe::PipeFlags;
 use rustix::process::Pid;
+use rustix::time::ClockId;
 
 /// `POSIX_SPAWN_SETSID`, of which `nix` has no name: the same in every C library of Linux.
 const SETSID: i32 = 0x80;
@@ -19,8 +20,12 @@ const SETSID: i32 = 0x80;
 /// This program, whatever became of its file since it was started.
 pub(super) const SELF: &str = "/proc/self/exe";
 
-/// Held while the current folder is that of a process that is being started.
-static FOLDER: Mutex<()> = Mutex::new(());
+/// Held while the current folder is that of a process that is being started: the one of this process,
+/// once it was left.
+static FOLDER: Mutex<Option<OwnedFd>> = Mutex::new(None);
+
+/// Nothing to read, once it was opened.
+static NOTHING: OnceLock<OwnedFd> = OnceLock::new();
 
 /// What is started.
 #[derive(Clone, Copy)]
@@ -40,6 +45,8 @@ pub(super) struct Started {
     pub(super) pid: Pid,
     pub(super) out: OwnedFd,
     pub(super) err: OwnedFd,
+    /// When it began, in ticks since the boot, if that could be told.
+    pub(super) start: Option<u64>,
 }
 
 /// Starts a process in a session of its own, both outputs piped. It gets these descriptors under
@@ -49,24 +56,30 @@ pub(super) fn spawn(image: Image<'_>, given: &[(BorrowedFd<'_>, i32)]) -> io::Re
     let (err, err_end) = rustix::pipe::pipe_with(PipeFlags::CLOEXEC)?;
     let nothing = nothing()?;
     let mut files = PosixSpawnFileActions::init()?;
-    let usual = [
-        (nothing.as_fd(), 0),
-        (out_end.as_fd(), 1),
-        (err_end.as_fd(), 2),
-    ];
+    let usual = [(nothing, 0), (out_end.as_fd(), 1), (err_end.as_fd(), 2)];
     for (end, number) in usual.iter().chain(given) {
         files.add_dup2(end.as_raw_fd(), *number)?;
     }
+    let before = ticks();
     let pid = start(image, &files, SETSID)?;
-    Ok(Started { pid, out, err })
+    // It began between: mostly there is but one answer.
+    let start = before.filter(|before| ticks() == Some(*before));
+    Ok(Started {
+        pid,
+        out,
+        err,
+        start,
+    })
 }
 
 /// Starts a process that has the outputs of this one, this input or nothing to read, and none of
 /// these descriptors.
 pub(super) fn beside(image: Image<'_>, input: Option<OwnedFd>, without: &[i32]) -> io::Result<Pid> {
-    let input = input.map_or_else(nothing, Ok)?;
     let mut files = PosixSpawnFileActions::init()?;
-    files.add_dup2(input.as_raw_fd(), 0)?;
+    match &input {
+        Some(input) => files.add_dup2(input.as_raw_fd(), 0)?,
+        None => files.add_dup2(nothing()?.as_raw_fd(), 0)?,
+    }
     for number in without {
         files.add_close(*number)?;
     }
@@ -106,12 +119,22 @@ pub(super) fn readable(text: &str) -> io::Result<OwnedFd> {
     Ok(file.into())
 }
 
-fn nothing() -> io::Result<OwnedFd> {
-    Ok(rustix::fs::open(
-        "/dev/null",
-        OFlags::RDONLY | OFlags::CLOEXEC,
-        Mode::empty(),
-    )?)
+fn nothing() -> io::Result<BorrowedFd<'static>> {
+    if let Some(open) = NOTHING.get() {
+        return Ok(open.as_fd());
+    }
+    let flags = OFlags::RDONLY | OFlags::CLOEXEC;
+    let opened = rustix::fs::open("/dev/null", flags, Mode::empty())?;
+    Ok(NOTHING.get_or_init(|| opened).as_fd())
+}
+
+/// The time since the boot, as the system tells when processes began.
+fn ticks() -> Option<u64> {
+    let now = rustix::time::clock_gettime(ClockId::Boottime);
+    let nanos = u64::try_from(now.tv_nsec).ok()?;
+    let second = rustix::param::clock_ticks_per_second();
+    let seconds = u64::try_from(now.tv_sec).ok()?;
+    Some(seconds * second + nanos / 1_000_000_000_u64.checked_div(second)?)
 }
 
 /// Starts a process. The working directory is changed for as long as that takes, because the
@@ -150,12 +173,17 @@ fn attributes(flags: i32) -> io::Result<PosixSpawnAttr> {
 
 /// Does something in a folder.
 fn inside<T>(folder: &Path, work: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
-    let _turn = FOLDER.lock().unwrap_or_else(PoisonError::into_inner);
-    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
-    let before = rustix::fs::open(".", flags, Mode::empty())?;
+    let mut own = FOLDER.lock().unwrap_or_else(PoisonError::into_inner);
+    let own = match &mut *own {
+        Some(own) => own,
+        none => {
+            let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+            none.insert(rustix::fs::open(".", flags, Mode::empty())?)
+        }
+    };
     rustix::process::chdir(folder)?;
     let done = work();
-    rustix::process::fchdir(before)?;
+    rustix::process::fchdir(own)?;
     done
 }
 

@@ -51,7 +51,8 @@ pub struct Living {
     parent: i32,
     group: i32,
     session: i32,
-    start: u64,
+    /// When it began, in ticks since the boot.
+    pub(super) start: u64,
 }
 
 /// Lets everything that loses its parent come to this process, so that it can be found. Says
@@ -63,10 +64,11 @@ pub fn adopt() -> bool {
 }
 
 impl Root {
-    /// A process that was just started.
-    pub(super) fn new(pid: Pid, mark: &str) -> Self {
+    /// A process that was just started, and when, if that is known.
+    pub(super) fn new(pid: Pid, start: Option<u64>, mark: &str) -> Self {
         let pid = pid.as_raw_nonzero().get();
-        let start = living(pid).map_or(0, |process| process.start);
+        let start = start.or_else(|| living(pid).map(|process| process.start));
+        let start = start.unwrap_or(0);
         roots(|roots| roots.insert(pid, start));
         Self {
             pid,

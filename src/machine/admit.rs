@@ -32,25 +32,34 @@ impl Machine {
                     Entry::IsStaged => self.stage(spot),
                 }
             } else {
+                self.make_way();
                 return moved;
             }
             moved = true;
         }
     }
 
-    /// The place whose turn it is, if there is room for it, or it may be staged.
+    /// The place whose turn it is, and how it begins, if there is room for it, or it may be staged.
     fn next_in_turn(&self) -> Option<(Spot, Entry)> {
-        let spot = self.first(&self.state.queue)?;
+        let spot = self.turn_of()?;
         let room = self.plan.parts().policy.max_parallel.max(1);
-        let staged = self.state.staged;
+        let staged = self.state.counts.staged;
         // What is staged is told apart from the rest only by those who keep the processes, and
         // they count nothing but processes.
         if self.state.busy.saturating_add(staged) < room {
             let may = staged == 0 || stage::is_plain(&self.plan, spot.ix());
             return may.then_some((spot, Entry::Begins));
         }
-        let may = staged < stage::most(room) && self.may_stage(spot);
-        may.then_some((spot, Entry::IsStaged))
+        let most = stage::most(room, self.state.counts.well);
+        // What comes before others that are staged need not wait for them.
+        let may =
+            staged < most || staged < most.saturating_mul(2) && Some(spot) < self.last_staged();
+        (may && self.may_stage(spot)).then_some((spot, Entry::IsStaged))
+    }
+
+    /// The place whose turn it is.
+    pub(super) fn turn_of(&self) -> Option<Spot> {
+        self.first(&self.state.queue)
     }
 
     /// The first place of those that wait for their turn that may have it. While something that

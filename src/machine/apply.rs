@@ -89,6 +89,11 @@ impl State {
                 ..
             } => {
                 self.tried(plan, attempt, how, *class);
+                self.counts.well = if how.is_success() {
+                    self.counts.well.saturating_add(1)
+                } else {
+                    0
+                };
                 let (outputs, artifacts) = (outputs.clone(), artifacts.clone());
                 self.work_ended(
                     plan,
@@ -253,8 +258,8 @@ impl State {
     pub(super) fn free(&mut self, spot: Spot) {
         if let Some(live) = self.live.remove(&spot) {
             self.busy -= u32::from(live.room);
-            self.plain -= u32::from(live.room && live.plain);
-            self.staged -= u32::from(live.doing == Doing::Staged);
+            self.counts.plain -= u32::from(live.room && live.plain);
+            self.counts.staged -= u32::from(live.doing == Doing::Staged);
         }
     }
 
@@ -262,8 +267,8 @@ impl State {
     pub(super) fn engage(&mut self, spot: Spot, live: Live) {
         self.free(spot);
         self.busy += u32::from(live.room);
-        self.plain += u32::from(live.room && live.plain);
-        self.staged += u32::from(live.doing == Doing::Staged);
+        self.counts.plain += u32::from(live.room && live.plain);
+        self.counts.staged += u32::from(live.doing == Doing::Staged);
         self.live.insert(spot, live);
     }
 

@@ -13,6 +13,8 @@
 //! **Invariant:** while something is staged, all that takes up room is plain, so that those who
 //! count processes count what takes up room.
 
+use serde::{Deserialize, Serialize};
+
 use super::gates::has_gates;
 use super::scope::{self, View};
 use super::state::{self, Doing, Live, Spot, State};
@@ -21,16 +23,23 @@ use crate::expr::{EvalError, Expr, Ref, Template};
 use crate::model::{Object, OnFailure, Plan, StepIx, Work};
 use crate::time::Moment;
 
-/// The most that is staged, however much may run at once.
-const MOST: u32 = 16;
+/// The most that is staged in turn, however much may run at once.
+const MOST: u32 = 32;
 
-/// How many attempts may be staged where so many may run at once: while a write to the disk is
-/// under way each may end once, and the next one, too. Where one runs at a time none is: the order
-/// is that of the plan, and what becomes ready comes before what follows it there.
-pub(super) fn most(room: u32) -> u32 {
+/// How many attempts may be staged where so many may run at once and so many ended well, one after
+/// the other: while a write to the disk is under way each may end once, and the next one, too; and
+/// the more ends share a write, the less each costs. A bad end refuses all, so where there are some
+/// few are staged. Where one runs at a time none is: what becomes ready comes before what follows it
+/// in the plan.
+pub(super) fn most(room: u32, well: u32) -> u32 {
     match room {
         0 | 1 => 0,
-        room => room.saturating_mul(2).min(MOST),
+        room => {
+            let few = room.saturating_mul(2);
+            few.saturating_add(well)
+                .min(few.saturating_mul(4))
+                .min(MOST)
+        }
     }
 }
 
@@ -59,6 +68,17 @@ pub fn is_plain(plan: &Plan, ix: StepIx) -> bool {
         && !plan.is_finally(ix)
         && !gated(GatePoint::Enter)
         && !gated(GatePoint::Leave)
+}
+
+/// What decides how many are staged.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Counts {
+    /// How many of those that take up room are plain.
+    pub(super) plain: u32,
+    /// How many are staged.
+    pub(super) staged: u32,
+    /// How many attempts ended well since the last one that did not.
+    pub(super) well: u32,
 }
 
 impl State {
@@ -91,9 +111,8 @@ impl Machine {
     pub(super) fn may_stage(&self, spot: Spot) -> bool {
         let state = &self.state;
         let parts = self.plan.parts();
-        let untried = |slot: &state::ItemSlot| slot.attempts == 0 && slot.tool_args.is_none();
         state.phase == Phase::Steps
-            && state.busy == state.plain
+            && state.busy == state.counts.plain
             && state.stopping.is_none()
             && !state.closing()
             // What is spent is known only once an attempt has ended.
@@ -101,8 +120,13 @@ impl Machine {
             // A round may let anything begin anew.
             && parts.replan.is_none()
             && self.inherited.is_empty()
-            && state.place(spot).is_some_and(untried)
-            && is_plain(&self.plan, spot.ix())
+            && self.could_be_staged(spot)
+    }
+
+    /// Whether the next attempt of a place is of those that are staged.
+    fn could_be_staged(&self, spot: Spot) -> bool {
+        let untried = |slot: &state::ItemSlot| slot.attempts == 0 && slot.tool_args.is_none();
+        self.state.place(spot).is_some_and(untried) && is_plain(&self.plan, spot.ix())
     }
 
     /// Stages the first attempt of a place.
@@ -155,6 +179,7 @@ impl Machine {
             return;
         };
         self.inherited.remove(&spot);
+        self.recalled.remove(&spot);
         self.emit(Fact::AttemptUnstaged(attempt.clone()));
         let ending = self.state.ending();
         if ending || self.state.stopping.is_some() {
@@ -165,14 +190,47 @@ impl Machine {
 
     /// Takes back what is staged.
     pub(super) fn unstage(&mut self) {
-        if self.state.staged == 0 {
+        for spot in self.staged_since(None) {
+            self.take_back(spot);
+        }
+    }
+
+    /// Takes back what is staged and comes after a place whose turn it is, and which cannot be
+    /// staged in front of it.
+    pub(super) fn make_way(&mut self) {
+        let first = self.turn_of();
+        let Some(spot) = first.filter(|spot| !self.could_be_staged(*spot)) else {
+            return;
+        };
+        // What is staged in other cases is taken back already.
+        if self.state.stopping.is_some() || self.state.closing() || !self.inherited.is_empty() {
             return;
         }
+        for spot in self.staged_since(Some(spot)) {
+            if self.recalled.insert(spot) {
+                self.take_back(spot);
+            }
+        }
+    }
+
+    /// The last place that is staged.
+    pub(super) fn last_staged(&self) -> Option<Spot> {
+        self.staged_since(None).pop()
+    }
+
+    /// The places that are staged, in order: all, or those that come after another.
+    fn staged_since(&self, after: Option<Spot>) -> Vec<Spot> {
+        if self.state.counts.staged == 0 {
+            return Vec::new();
+        }
         let staged = self.state.live.iter();
-        let staged = staged.filter(|(_, live)| live.doing == Doing::Staged);
-        let effects = staged.map(|(spot, live)| Effect::Unstage {
-            attempt: state::attempt(&self.plan, *spot, live.attempt),
-        });
-        self.turn.effects.extend(effects);
+        let staged =
+            staged.filter(|(spot, live)| live.doing == Doing::Staged && Some(**spot) > after);
+        staged.map(|(spot, _)| *spot).collect()
+    }
+
+    fn take_back(&mut self, spot: Spot) {
+        let attempt = state::attempt(&self.plan, spot, 1);
+        self.turn.effects.push(Effect::Unstage { attempt });
     }
 }

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::control::Control;
 use super::pairs;
+use super::stage::Counts;
 use super::tries::Tries;
 use super::{
     Artifact, Ask, Attempt, Item, Ledger, Outcome, Phase, Place, Standing, StepState, Tally,
@@ -47,12 +48,9 @@ pub struct State {
     pub(super) live: BTreeMap<Spot, Live>,
     /// How many of them take up room.
     pub(super) busy: u32,
-    /// How many of those that take up room are plain.
+    /// What is counted of them, and of those before, to stage others.
     #[serde(default)]
-    pub(super) plain: u32,
-    /// How many of them are staged.
-    #[serde(default)]
-    pub(super) staged: u32,
+    pub(super) counts: Counts,
     /// Places between two attempts, and when the next may begin.
     #[serde(with = "pairs")]
     pub(super) resting: BTreeMap<Spot, Moment>,
@@ -263,8 +261,7 @@ impl State {
             roomless: BTreeSet::new(),
             live: BTreeMap::new(),
             busy: 0,
-            plain: 0,
-            staged: 0,
+            counts: Counts::default(),
             resting: BTreeMap::new(),
             locking: BTreeSet::new(),
             returning: BTreeSet::new(),

@@ -28,6 +28,8 @@ pub struct Machine {
     /// Places that an engine before this one began or staged: another keeper may have their
     /// processes, so nothing is staged beside them.
     pub(super) inherited: BTreeSet<Spot>,
+    /// Places that are staged and being taken back, since others come before them.
+    pub(super) recalled: BTreeSet<Spot>,
 }
 
 /// What follows from an input: facts, and what the world must do once they are durable.
@@ -61,6 +63,7 @@ impl Machine {
             turn: Turn::default(),
             now: Moment::default(),
             inherited: BTreeSet::new(),
+            recalled: BTreeSet::new(),
         }
     }
 
@@ -213,6 +216,7 @@ impl Machine {
             return;
         };
         self.inherited.remove(&spot);
+        self.recalled.remove(&spot);
         let plan = Arc::clone(&self.plan);
         let step = plan.step(spot.ix());
         let mistake = ended

@@ -53,8 +53,14 @@ fn stages(effects: &[Effect]) -> Vec<&str> {
     staged.collect()
 }
 
+/// The steps that are staged.
+fn on_stage(run: &Killed, ids: &[String]) -> usize {
+    let is = |id: &&String| said(run, id).last() == Some(&"staged");
+    ids.iter().filter(is).count()
+}
+
 #[test]
-fn twice_as_many_are_staged_as_may_run_at_once() {
+fn at_first_twice_as_many_are_staged_as_may_run_at_once() {
     let ids = ["a", "b", "c", "d", "e", "f", "g", "h"];
     let mut run = Killed::new(fan(&ids, OnFailure::Stop, |_| {}));
     for id in ["c", "d", "e", "f"] {
@@ -62,10 +68,72 @@ fn twice_as_many_are_staged_as_may_run_at_once() {
     }
     assert_eq!(said(&run, "g"), Vec::<&str>::new());
     let effects = run.feed(ended(attempt("a", 1), WELL));
-    assert_eq!(words(&effects), Vec::<String>::new(), "c may have begun");
+    assert_eq!(stages(&effects), ["g"], "one more, since one ended well");
     let effects = run.feed(began(attempt("c", 1)));
-    assert_eq!(stages(&effects), ["g"]);
+    assert_eq!(stages(&effects), ["h"]);
     assert_eq!(said(&run, "c"), ["staged", "started"]);
+}
+
+#[test]
+fn the_more_end_well_the_more_are_staged_until_one_does_not() {
+    let ids: Vec<String> = (10..70).map(|at| format!("s{at}")).collect();
+    let names: Vec<&str> = ids.iter().map(String::as_str).collect();
+    let mut run = Killed::new(fan(&names, OnFailure::Continue, |_| {}));
+    for well in 0..30 {
+        assert_eq!(on_stage(&run, &ids), 16.min(4 + well), "{well}");
+        run.feed(ended(attempt(&ids[well], 1), WELL));
+        run.feed(began(attempt(&ids[well + 2], 1)));
+    }
+    run.feed(ended(attempt(&ids[30], 1), Exit::Code { code: 1 }));
+    for id in ids.iter().skip(32).take(16) {
+        run.feed(unstaged(attempt(id, 1)));
+    }
+    // They know of the end now, so one of them begins at once.
+    assert_eq!(said(&run, &ids[32]), ["staged", "unstaged", "staged"]);
+    assert!((1..8).contains(&on_stage(&run, &ids)));
+}
+
+#[test]
+fn what_becomes_ready_does_not_wait_for_what_comes_after_it() {
+    let ids = ["a", "b1", "b2", "b3", "c", "d", "e", "f", "g", "h"];
+    let after_a = |steps: &mut [Step]| {
+        for step in &mut steps[1..4] {
+            step.depends_on = vec![wf::model::StepIx(0)];
+        }
+    };
+    let mut run = Killed::new(fan(&ids, OnFailure::Stop, after_a));
+    for id in ["d", "e", "f", "g"] {
+        assert_eq!(said(&run, id), ["staged"], "{id}");
+    }
+    let effects = run.feed(ended(attempt("a", 1), WELL));
+    assert_eq!(stages(&effects), ["b1", "b2", "b3"]);
+    assert_eq!(said(&run, "h"), Vec::<&str>::new());
+}
+
+#[test]
+fn what_becomes_ready_and_cannot_be_staged_does_not_wait_either() {
+    let ids = ["a", "b", "c", "d", "e", "f", "g", "h"];
+    let mut run = Killed::new(fan(&ids, OnFailure::Stop, |steps| {
+        steps[1].depends_on = vec![wf::model::StepIx(0)];
+        steps[1].queue_timeout = Some(Duration::from_secs(9));
+    }));
+    let effects = run.feed(ended(attempt("a", 1), WELL));
+    // Those who count may have let d begin when a ended.
+    assert_eq!(
+        words(&effects),
+        ["wake", "unstage", "unstage", "unstage", "unstage"]
+    );
+    let effects = run.feed(began(attempt("d", 1)));
+    assert_eq!(words(&effects), Vec::<String>::new(), "they are asked once");
+    for id in ["e", "f", "g"] {
+        run.feed(unstaged(attempt(id, 1)));
+    }
+    assert_eq!(said(&run, "b"), Vec::<&str>::new());
+    let effects = run.feed(ended(attempt("c", 1), WELL));
+    assert_eq!(words(&effects), ["start"]);
+    assert_eq!(said(&run, "b"), ["started"]);
+    run.feed(ended(attempt("b", 1), WELL));
+    assert_eq!(said(&run, "e"), ["staged", "unstaged", "started"]);
 }
 
 #[test]

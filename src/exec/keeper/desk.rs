@@ -120,7 +120,7 @@ impl Desk {
         let Some(seat) = seat else {
             return Ok((Some(self.begin(&mut state, entry)?), following));
         };
-        if seat.staged {
+        if seat.staged.is_some() {
             // What was sent before its engine died is read after.
             if !state.attended || state.killed {
                 return Err(Answer::Unstaged);
@@ -367,8 +367,7 @@ mod tests {
             show: false,
             seat: Some(Seat {
                 room: 1,
-                staged,
-                number: 1,
+                staged: staged.then_some(1),
                 bad_ends: 0,
                 let_begin: 1,
                 lost: 0,

@@ -11,11 +11,9 @@ use super::Task;
 pub struct Seat {
     /// How many of the run may be under way at once.
     pub room: u32,
-    /// Whether it is staged: it waits until there is room. One that is not begins at once,
-    /// because whoever asks knows that there is.
-    pub staged: bool,
-    /// Its place in the order of those that are staged.
-    pub number: u64,
+    /// Its place in the order of those that are staged, if it is: it waits until there is room. One
+    /// that is not begins at once, because whoever asks knows that there is.
+    pub staged: Option<u64>,
     /// After how many bad ends this was decided.
     pub bad_ends: u64,
     /// How many that are not staged were let begin by then, with this one: requests travel side by
@@ -82,15 +80,18 @@ impl<T> Pool<T> {
         self.room = seat.room;
         self.let_begin = self.let_begin.max(seat.let_begin);
         self.lost = self.lost.max(seat.lost);
-        if seat.staged && seat.bad_ends < self.bad_ends {
-            return Arrival::Refused;
+        if let Some(number) = seat.staged {
+            if seat.bad_ends < self.bad_ends {
+                return Arrival::Refused;
+            }
+            if !(self.has_room() && self.waiting.is_empty()) {
+                let at = (self.waiting).partition_point(|(before, ..)| *before <= number);
+                self.waiting.insert(at, (number, task.clone(), it));
+                return Arrival::Waits;
+            }
+        } else {
+            self.came += 1;
         }
-        if seat.staged && !(self.has_room() && self.waiting.is_empty()) {
-            let at = (self.waiting).partition_point(|(number, ..)| *number <= seat.number);
-            self.waiting.insert(at, (seat.number, task.clone(), it));
-            return Arrival::Waits;
-        }
-        self.came += u64::from(!seat.staged);
         self.under_way += 1;
         Arrival::Begins(it)
     }
@@ -152,8 +153,7 @@ mod tests {
     fn seat(staged: bool, bad_ends: u64) -> Seat {
         Seat {
             room: 2,
-            staged,
-            number: 0,
+            staged: staged.then_some(0),
             bad_ends,
             let_begin: 0,
             lost: 0,
@@ -170,7 +170,7 @@ mod tests {
         // The second overtook the first.
         for (name, it, number) in [("d", 'd', 2), ("c", 'c', 1)] {
             let seat = Seat {
-                number,
+                staged: Some(number),
                 ..seat(true, 0)
             };
             assert_eq!(pool.arrives(&task(name), seat, it), Arrival::Waits);

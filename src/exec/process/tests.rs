@@ -2,6 +2,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 
 use super::find;
+use crate::exec::{spawn, tree};
 
 #[test]
 fn programs_are_found_as_a_shell_finds_them() {
@@ -37,4 +38,25 @@ fn programs_are_found_as_a_shell_finds_them() {
         find("sh", None, dir.path()).unwrap().to_str(),
         Some("/usr/bin/sh")
     );
+}
+
+#[test]
+fn when_a_process_began_is_what_the_system_says() {
+    let argv = ["sleep".to_owned(), "9".to_owned()];
+    let image = spawn::Image {
+        program: std::path::Path::new("/bin/sleep"),
+        argv: &argv,
+        env: &[],
+        cwd: std::path::Path::new("/"),
+    };
+    let mut told = 0;
+    for _ in 0..20 {
+        let started = spawn::spawn(image, &[]).unwrap();
+        let living = tree::living(started.pid.as_raw_nonzero().get()).unwrap();
+        assert_eq!(started.start.unwrap_or(living.start), living.start);
+        told += usize::from(started.start.is_some());
+        rustix::process::kill_process(started.pid, rustix::process::Signal::KILL).unwrap();
+        rustix::process::waitpid(Some(started.pid), rustix::process::WaitOptions::empty()).unwrap();
+    }
+    assert!(told > 0, "it is told without asking the system");
 }

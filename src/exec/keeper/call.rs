@@ -11,7 +11,7 @@ use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::sync::watch;
 
 use super::frame::{Frame, Frames, send};
-use super::message::{Answer, Ask, Told};
+use super::message::{Answer, Ask};
 use crate::exec::log::Stream;
 use crate::exec::supervise::told;
 use crate::exec::{OnOutput, Stop};
@@ -70,45 +70,66 @@ impl Line {
 
     /// Asks something. An error means that the keeper died.
     pub(super) async fn ask(&mut self, ask: &Ask, wires: Wires) -> io::Result<Called> {
-        let Wires {
-            mut stop,
-            mut on_output,
-            mut on_begin,
-        } = wires;
-        send(&mut self.to, &Frame::word(ask)?).await?;
-        let already = *stop.borrow_and_update();
-        if already != Stop::No {
-            self.tell(already).await?;
-        }
-        let (mut out, mut err) = (Vec::new(), Vec::new());
-        loop {
-            let frame = tokio::select! {
-                frame = self.from.next() => frame?.ok_or(io::ErrorKind::UnexpectedEof)?,
-                degree = told(&mut stop) => {
-                    self.tell(degree).await?;
-                    continue;
-                }
-            };
-            match (frame, &mut on_output) {
-                (Frame::Output(stream, bytes), Some(show)) => show(stream, &bytes),
-                (Frame::Began, _) => {
-                    if let Some(tell) = on_begin.take() {
-                        tell();
-                    }
-                }
-                (Frame::Output(Stream::Out, bytes), None) => out.extend(bytes),
-                (Frame::Output(_, bytes), None) => err.extend(bytes),
-                (word @ Frame::Word(_), _) => {
-                    let answer = word.read()?;
-                    return Ok(Called { answer, out, err });
-                }
-            }
-        }
+        converse(self, ask, wires).await
+    }
+}
+
+/// Where one thing is asked at a time.
+pub(super) trait Talk {
+    /// Says something.
+    async fn say(&mut self, frame: Frame) -> io::Result<()>;
+
+    /// Waits for what is said, and may be dropped while it waits.
+    async fn hear(&mut self) -> io::Result<Frame>;
+}
+
+impl Talk for Line {
+    async fn say(&mut self, frame: Frame) -> io::Result<()> {
+        self.is_clean &= !matches!(frame, Frame::Told(_));
+        send(&mut self.to, &frame).await
     }
 
-    async fn tell(&mut self, degree: Stop) -> io::Result<()> {
-        self.is_clean = false;
-        send(&mut self.to, &Frame::word(&Told(degree))?).await
+    async fn hear(&mut self) -> io::Result<Frame> {
+        let heard = self.from.next().await?;
+        Ok(heard.ok_or(io::ErrorKind::UnexpectedEof)?.1)
+    }
+}
+
+/// Asks something, and listens until it is answered.
+pub(super) async fn converse(talk: &mut impl Talk, ask: &Ask, wires: Wires) -> io::Result<Called> {
+    let Wires {
+        mut stop,
+        mut on_output,
+        mut on_begin,
+    } = wires;
+    talk.say(Frame::word(ask)?).await?;
+    let already = *stop.borrow_and_update();
+    if already != Stop::No {
+        talk.say(Frame::told(already)?).await?;
+    }
+    let (mut out, mut err) = (Vec::new(), Vec::new());
+    loop {
+        let frame = tokio::select! {
+            frame = talk.hear() => frame?,
+            degree = told(&mut stop) => {
+                talk.say(Frame::told(degree)?).await?;
+                continue;
+            }
+        };
+        match (frame, &mut on_output) {
+            (Frame::Output(stream, bytes), Some(show)) => show(stream, &bytes),
+            (Frame::Began, _) => {
+                if let Some(tell) = on_begin.take() {
+                    tell();
+                }
+            }
+            (Frame::Output(Stream::Out, bytes), None) => out.extend(bytes),
+            (Frame::Output(_, bytes), None) => err.extend(bytes),
+            (word @ (Frame::Word(_) | Frame::Told(_)), _) => {
+                let answer = word.read()?;
+                return Ok(Called { answer, out, err });
+            }
+        }
     }
 }
 

@@ -8,7 +8,7 @@ use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use tokio::sync::watch;
@@ -16,6 +16,7 @@ use tokio::sync::watch;
 use super::call::{self, Called, Line, Wires};
 use super::journal;
 use super::message::{Answer, Ask, Task};
+use super::mux::Mux;
 use super::pool::Seat;
 use super::recall::kill_the_rest;
 use crate::exec::Stop;
@@ -39,7 +40,9 @@ pub struct Keeper {
     id: String,
     socket: PathBuf,
     presence: StdStream,
-    /// Connections that nothing is asked on.
+    /// Where attempts are asked for, once one was.
+    attempts: Mutex<Option<Arc<Mux>>>,
+    /// Connections for probes, on which nothing is asked now.
     free: Mutex<Vec<Line>>,
     /// Whether it was found to be gone.
     lost: AtomicBool,
@@ -107,6 +110,7 @@ impl Keeper {
             id,
             socket,
             presence,
+            attempts: Mutex::default(),
             free: Mutex::default(),
             lost: AtomicBool::new(false),
             ends: AtomicBool::new(false),
@@ -128,6 +132,7 @@ impl Keeper {
     /// ended. Dropping it waits until that is so.
     pub fn settle(&self) {
         self.free().clear();
+        self.hang_up();
         let _ = (&self.presence).write_all(&[FAREWELL]);
         self.ends.store(true, Ordering::Relaxed);
     }
@@ -156,7 +161,11 @@ impl Keeper {
             show,
             seat,
         };
-        match self.call(&ask, wires).await?.answer {
+        let called = match self.mux() {
+            Ok(mux) => mux.ask(&ask, wires).await,
+            Err(error) => Err(error),
+        };
+        match called.map_err(|_| self.is_gone())?.answer {
             Answer::Gone(gone) => Ok(Some(*gone)),
             Answer::Unstaged => Ok(None),
             _ => Err(Lost),
@@ -169,9 +178,9 @@ impl Keeper {
         probe: Probe,
         stop: watch::Receiver<Stop>,
     ) -> Result<Probed, Lost> {
-        let called = self
-            .call(&Ask::Probe(Box::new(probe)), (stop, None).into())
-            .await?;
+        let ask = Ask::Probe(Box::new(probe));
+        let called = self.asked(&ask, (stop, None).into()).await;
+        let called = called.map_err(|_| self.is_gone())?;
         match called.answer {
             Answer::Probed {
                 exit,
@@ -208,14 +217,32 @@ impl Keeper {
         self.free.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    async fn call(&self, ask: &Ask, wires: Wires) -> Result<Called, Lost> {
-        let called = self.asked(ask, wires).await;
-        called.map_err(|_| {
-            // It died, so nobody else ends what it kept.
-            self.lost.store(true, Ordering::Relaxed);
-            kill_the_rest(&self.id, &self.socket.with_extension("journal"));
-            Lost
-        })
+    /// Where attempts are asked for.
+    fn mux(&self) -> io::Result<Arc<Mux>> {
+        let mut attempts = self.attempts();
+        if let Some(mux) = &*attempts {
+            return Ok(Arc::clone(mux));
+        }
+        let mux = attempts.insert(Arc::new(Mux::open(&self.socket)?));
+        Ok(Arc::clone(mux))
+    }
+
+    fn attempts(&self) -> MutexGuard<'_, Option<Arc<Mux>>> {
+        self.attempts.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Lets nobody wait for attempts any longer.
+    fn hang_up(&self) {
+        if let Some(mux) = &*self.attempts() {
+            mux.close();
+        }
+    }
+
+    /// It died, so nobody else ends what it kept.
+    fn is_gone(&self) -> Lost {
+        self.lost.store(true, Ordering::Relaxed);
+        kill_the_rest(&self.id, &self.socket.with_extension("journal"));
+        Lost
     }
 }
 
@@ -223,6 +250,7 @@ impl Drop for Keeper {
     /// Waits until what was to be ended has ended. Who said neither is dead, or has lost its run
     /// to somebody who goes on with it, and waits for nothing.
     fn drop(&mut self) {
+        self.hang_up();
         if self.ends.load(Ordering::Relaxed) {
             let _ = self.presence.shutdown(Shutdown::Write);
             let _ = self.presence.set_read_timeout(Some(PATIENCE));

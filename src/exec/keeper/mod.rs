@@ -8,7 +8,7 @@
 //! nothing had happened. See [`recall()`].
 //!
 //! ```text
-//! engine ──one connection an attempt──▶ keeper ──▶ session of the attempt, and its tree
+//! engine ──one connection for attempts, one a probe──▶ keeper ──▶ session of the attempt, and its tree
 //!    └──── presence: its end is the engine's death      └── keepers/<id>.journal
 //! ```
 //!
@@ -19,6 +19,7 @@
 //! no journal names was never started, and is safe to start. **Invariant:** a run that was taken
 //! over is *sealed* at the keepers of its former owners: nothing of it begins there any more.
 
+mod attend;
 mod call;
 mod client;
 mod desk;
@@ -26,6 +27,7 @@ mod follow;
 mod frame;
 mod journal;
 mod message;
+mod mux;
 mod pool;
 mod recall;
 mod serve;

@@ -8,21 +8,16 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::io::AsyncReadExt as _;
-use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::net::{UnixListener, UnixStream};
-use tokio::sync::{mpsc, watch};
+use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
+use super::attend::attend;
 use super::client::{DONE, FAREWELL, KILL};
-use super::desk::{Asked, Desk, Work};
-use super::follow::Following;
-use super::frame::{Frame, Frames, send};
+use super::desk::Desk;
 use super::journal::{self, Journal, Note};
-use super::message::{Answer, Ask, Task, Told};
 use crate::exec::contain::Group;
-use crate::exec::log::Stream;
-use crate::exec::probe::{self, Probe};
-use crate::exec::{Stop, tree};
+use crate::exec::tree;
 use crate::time::Clock;
 
 /// How often the dead are looked for that came to this process.
@@ -128,164 +123,4 @@ fn surroundings() -> io::Result<(UnixListener, UnixStream)> {
         UnixListener::from_std(listener)?,
         UnixStream::from_std(presence)?,
     ))
-}
-
-/// Does what is asked for on a connection. Whoever asks goes away at any time.
-async fn attend(desk: Arc<Desk>, connection: UnixStream, work: Work) -> io::Result<()> {
-    let (from, mut to) = connection.into_split();
-    let mut from = Frames::new(from);
-    while let Some(asked) = from.next().await? {
-        let ask = asked.read()?;
-        if let Ask::Conclude = ask {
-            if desk.is_attended() {
-                return send(&mut to, &Frame::word(&Answer::Unknown)?).await;
-            }
-            desk.conclude(from.into_inner().reunite(to).map_err(io::Error::other)?);
-            let _ = work.send(None);
-            return Ok(());
-        }
-        answer(&desk, ask, (&mut from, &mut to), &work).await?;
-    }
-    Ok(())
-}
-
-/// Does one thing that is asked for.
-async fn answer(
-    desk: &Desk,
-    ask: Ask,
-    (from, to): (&mut Frames<OwnedReadHalf>, &mut OwnedWriteHalf),
-    work: &Work,
-) -> io::Result<()> {
-    match ask {
-        Ask::Run {
-            task,
-            job,
-            show,
-            seat,
-        } => {
-            let asked = Asked {
-                task: task.clone(),
-                job: *job,
-                show,
-                seat,
-            };
-            match desk.accept(asked) {
-                Ok((accepted, mut following)) => {
-                    if accepted.is_some() {
-                        let _ = work.send(accepted);
-                    }
-                    if begins(desk, &task, &mut following, (from, to)).await? {
-                        pass_on(following, from, to).await
-                    } else {
-                        send(to, &Frame::word(&Answer::Unstaged)?).await
-                    }
-                }
-                Err(answer) => send(to, &Frame::word(&answer)?).await,
-            }
-        }
-        Ask::Follow { task, show } => match desk.follow(&task, show) {
-            Some(following) => {
-                send(to, &Frame::Began).await?;
-                pass_on(following, from, to).await
-            }
-            None => send(to, &Frame::word(&Answer::Unknown)?).await,
-        },
-        Ask::Probe(probe) => examine(desk, *probe, from, to).await,
-        Ask::Conclude => Ok(()),
-        Ask::Seal { run } => {
-            desk.seal(run);
-            send(to, &Frame::word(&Answer::Sealed)?).await
-        }
-    }
-}
-
-/// Waits until an attempt begins that is staged, and says so; false: it does not. It is taken
-/// back if it is told anything, or if whoever asked goes away.
-async fn begins(
-    desk: &Desk,
-    task: &Task,
-    following: &mut Following,
-    (from, to): (&mut Frames<OwnedReadHalf>, &mut OwnedWriteHalf),
-) -> io::Result<bool> {
-    let Some(mut begun) = following.begun.take() else {
-        return Ok(true);
-    };
-    let begins = tokio::select! {
-        biased;
-        begins = &mut begun => begins.is_ok(),
-        told = from.next() => {
-            if desk.take_back(task) {
-                return Ok(false);
-            }
-            // It begins, or was refused, at this moment.
-            if let Some(frame) = told? {
-                following.told(frame.read()?);
-            }
-            begun.await.is_ok()
-        }
-    };
-    if begins {
-        send(to, &Frame::Began).await?;
-    }
-    Ok(begins)
-}
-
-/// Passes on what an attempt prints and how it ends, and what it is told.
-async fn pass_on(
-    mut following: Following,
-    from: &mut Frames<OwnedReadHalf>,
-    to: &mut OwnedWriteHalf,
-) -> io::Result<()> {
-    let mut listens = true;
-    let gone = loop {
-        tokio::select! {
-            biased;
-            Some((stream, bytes)) = following.shown.recv() => {
-                send(to, &Frame::Output(stream, bytes)).await?;
-            }
-            gone = &mut following.ended => break gone,
-            told = from.next(), if listens => match told? {
-                Some(frame) => following.told(frame.read()?),
-                None => listens = false,
-            },
-        }
-    };
-    let gone = gone.map_err(|_| io::ErrorKind::BrokenPipe)?;
-    while let Ok((stream, bytes)) = following.shown.try_recv() {
-        send(to, &Frame::Output(stream, bytes)).await?;
-    }
-    send(to, &Frame::word(&Answer::Gone(Box::new(gone)))?).await
-}
-
-/// Runs something that is killed when nobody listens any more.
-async fn examine(
-    desk: &Desk,
-    probe: Probe,
-    from: &mut Frames<OwnedReadHalf>,
-    to: &mut OwnedWriteHalf,
-) -> io::Result<()> {
-    let (stop, heard) = watch::channel(Stop::No);
-    let mark = desk.mark();
-    let mut work = std::pin::pin!(probe::run(probe, &mark, heard));
-    let mut listens = true;
-    let probed = loop {
-        tokio::select! {
-            probed = &mut work => break probed,
-            told = from.next(), if listens => {
-                let told = told.ok().flatten().and_then(|frame| frame.read().ok());
-                listens = told.is_some();
-                stop.send_replace(told.map_or(Stop::AtOnce, |Told(degree)| degree));
-            }
-        }
-    };
-    for (stream, bytes) in [(Stream::Out, probed.out), (Stream::Err, probed.err)] {
-        send(to, &Frame::Output(stream, bytes)).await?;
-    }
-    let answer = Answer::Probed {
-        exit: probed.exit,
-        truncated: probed.truncated,
-        guards: probed.guards,
-        ends: probed.ends,
-    };
-    send(to, &Frame::word(&answer)?).await
 }

@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 use crate::bus::Bound;
 use crate::digest::Digest;
 use crate::name::{PlanId, RunId};
-use crate::seal::canonical;
+use crate::seal::{canonical, canonical_without};
 use crate::time::Moment;
 
 /// The version of the form of the audit log. Within a version, keys and kinds are only added.
@@ -149,15 +149,15 @@ impl Entry {
             hash: BEGINNING.into(),
             entry: self,
         };
-        let mut value = serde_json::to_value(&record).unwrap_or_default();
-        if let Value::Object(fields) = &mut value {
-            fields.remove("hash");
-        }
-        record.hash = Digest::of(canonical(&value).as_bytes());
-        if let Value::Object(fields) = &mut value {
-            fields.insert("hash".into(), record.hash.to_string().into());
-        }
-        let line = canonical(&value);
+        let mut fields = match serde_json::to_value(&record) {
+            Ok(Value::Object(fields)) => fields,
+            _ => Map::new(),
+        };
+        fields.remove("hash");
+        let (mut line, at) = canonical_without(&fields, "hash");
+        record.hash = Digest::of(line.as_bytes());
+        // Others come before it, and others after it.
+        line.insert_str(at, &format!(",\"hash\":\"{}\"", record.hash));
         (record, line)
     }
 }

@@ -59,6 +59,8 @@ pub struct Process {
     pub(super) out: Option<pipe::Receiver>,
     /// Its standard error, until somebody reads it.
     pub(super) err: Option<pipe::Receiver>,
+    /// What it writes to, until it was seen to end.
+    written: Option<[OwnedFd; 2]>,
     pid: Pid,
     root: Root,
     /// Can be read from when it has ended.
@@ -110,6 +112,7 @@ pub(super) fn spawn_fed(
     let mut process = Process {
         out: None,
         err: None,
+        written: Some(started.written),
         pid: started.pid,
         root,
         ends,
@@ -257,6 +260,7 @@ impl Process {
             let asked = rustix::process::waitpid(Some(self.pid), WaitOptions::NOHANG)?;
             if let Some((_, status)) = asked {
                 self.root.ended();
+                self.written = None;
                 self.status = Some(ExitStatus::from_raw(status.as_raw()));
             } else {
                 self.ends.readable().await?.clear_ready();

@@ -45,6 +45,9 @@ pub(super) struct Started {
     pub(super) pid: Pid,
     pub(super) out: OwnedFd,
     pub(super) err: OwnedFd,
+    /// The ends that it writes to. As long as somebody has them besides it, its end is told once: by
+    /// itself, and not by each of its outputs before that.
+    pub(super) written: [OwnedFd; 2],
     /// When it began, in ticks since the boot, if that could be told.
     pub(super) start: Option<u64>,
 }
@@ -64,10 +67,12 @@ pub(super) fn spawn(image: Image<'_>, given: &[(BorrowedFd<'_>, i32)]) -> io::Re
     let pid = start(image, &files, SETSID)?;
     // It began between: mostly there is but one answer.
     let start = before.filter(|before| ticks() == Some(*before));
+    let written = [out_end, err_end];
     Ok(Started {
         pid,
         out,
         err,
+        written,
         start,
     })
 }

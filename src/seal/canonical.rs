@@ -1,15 +1,20 @@
 use std::cmp::Ordering;
 
-use serde_json::{Number, Value};
+use serde_json::{Map, Number, Value};
 
 /// A value as text of which there is only one (RFC 8785): no white space, keys in the order of
 /// their UTF-16 units, numbers as ECMAScript writes them. Whole numbers keep all their digits.
 pub fn canonical(value: &Value) -> String {
     let mut text = Vec::new();
     write(value, &mut text);
-    // What is written is text already: nothing is replaced.
-    String::from_utf8(text)
-        .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
+    said(text)
+}
+
+/// An object as [canonical()] text, and where a key that it does not have would stand there.
+pub fn canonical_without(fields: &Map<String, Value>, key: &str) -> (String, usize) {
+    let mut text = Vec::new();
+    let at = object(fields, key, &mut text);
+    (said(text), at)
 }
 
 fn write(value: &Value, text: &mut Vec<u8>) {
@@ -25,18 +30,7 @@ fn write(value: &Value, text: &mut Vec<u8>) {
             text.push(b']');
         }
         Value::Object(fields) => {
-            let mut fields: Vec<_> = fields.iter().collect();
-            fields.sort_by(|(one, _), (other, _)| order(one, other));
-            text.push(b'{');
-            for (at, (name, value)) in fields.into_iter().enumerate() {
-                if at > 0 {
-                    text.push(b',');
-                }
-                string(name, text);
-                text.push(b':');
-                write(value, text);
-            }
-            text.push(b'}');
+            object(fields, "", text);
         }
         Value::Number(number) => text.extend_from_slice(digits(number).as_bytes()),
         Value::String(said) => string(said, text),
@@ -44,6 +38,33 @@ fn write(value: &Value, text: &mut Vec<u8>) {
         Value::Bool(false) => text.extend_from_slice(b"false"),
         Value::Null => text.extend_from_slice(b"null"),
     }
+}
+
+/// Gives where the fields end that come before a key.
+fn object(fields: &Map<String, Value>, key: &str, text: &mut Vec<u8>) -> usize {
+    let mut fields: Vec<_> = fields.iter().collect();
+    fields.sort_by(|(one, _), (other, _)| order(one, other));
+    text.push(b'{');
+    let mut end = text.len();
+    for (at, (name, value)) in fields.into_iter().enumerate() {
+        if at > 0 {
+            text.push(b',');
+        }
+        string(name, text);
+        text.push(b':');
+        write(value, text);
+        if order(name, key) == Ordering::Less {
+            end = text.len();
+        }
+    }
+    text.push(b'}');
+    end
+}
+
+/// What is written is text already: nothing is replaced.
+fn said(text: Vec<u8>) -> String {
+    String::from_utf8(text)
+        .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
 }
 
 fn string(said: &str, text: &mut Vec<u8>) {
@@ -101,8 +122,22 @@ fn ecma(float: f64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{canonical, ecma};
+    use super::{canonical, canonical_without, ecma};
     use serde_json::json;
+
+    #[test]
+    fn a_key_has_its_place_among_the_others() {
+        let value = json!({"b": {"a": 1}, "d": [], "a": "}"});
+        for (key, rest) in [
+            ("", "\"a\":\"}\",\"b\":{\"a\":1},\"d\":[]}"),
+            ("c", ",\"d\":[]}"),
+            ("e", "}"),
+        ] {
+            let (text, at) = canonical_without(value.as_object().unwrap(), key);
+            assert_eq!(text, canonical(&value));
+            assert_eq!(&text[at..], rest, "{key}");
+        }
+    }
 
     #[test]
     fn numbers_are_written_as_ecmascript_does() {

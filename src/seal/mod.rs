@@ -16,7 +16,7 @@ mod signer;
 #[cfg(test)]
 mod vectors;
 
-pub use canonical::canonical;
+pub use canonical::{canonical, canonical_without};
 pub use envelope::{Envelope, NotSealed, Signature, pae};
 pub use hex::{hex, unhex};
 pub use key::{BadKey, PublicKey};

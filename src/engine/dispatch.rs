@@ -136,14 +136,14 @@ impl Dispatcher {
                 return Ok(end);
             }
             self.undurable.send(&self.run);
+            if !self.seats.unsaid.is_empty() {
+                self.undurable.send_soon();
+            }
             self.park()?;
             match self.wait(&mut stop).await? {
                 Woken::Durable(answer) => self.durable(&answer?),
                 Woken::Unit((round, report)) => self.unit_ended(round, report?),
-                Woken::Began(attempt) => {
-                    self.seats.unsaid.push_back(attempt);
-                    self.undurable.send_soon();
-                }
+                Woken::Began(attempt) => self.seats.unsaid.push_back(attempt),
                 Woken::Due => {
                     self.say_begun();
                     self.undurable.send_now();

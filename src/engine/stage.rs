@@ -116,7 +116,8 @@ impl Seats {
     /// Whether so many are staged that others are not missed before these have begun, and what is
     /// decided meanwhile may share a write.
     pub(super) fn are_many(&self) -> bool {
-        self.staged.len() as u64 >= u64::from(self.room).saturating_mul(4).min(MANY)
+        let enough = u64::from(self.room).saturating_mul(4).min(MANY);
+        enough > 0 && self.staged.len() as u64 >= enough
     }
 
     /// An attempt has ended, and the machine is about to learn it. Gives those that must be taken

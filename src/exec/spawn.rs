@@ -79,9 +79,13 @@ pub(super) fn spawn(image: Image<'_>, given: &[(BorrowedFd<'_>, i32)]) -> io::Re
 
 /// Starts a process that has the outputs of this one, this input or nothing to read, and none of
 /// these descriptors.
-pub(super) fn beside(image: Image<'_>, input: Option<OwnedFd>, without: &[i32]) -> io::Result<Pid> {
+pub(super) fn beside(
+    image: Image<'_>,
+    input: Option<&OwnedFd>,
+    without: &[i32],
+) -> io::Result<Pid> {
     let mut files = PosixSpawnFileActions::init()?;
-    match &input {
+    match input {
         Some(input) => files.add_dup2(input.as_raw_fd(), 0)?,
         None => files.add_dup2(nothing()?.as_raw_fd(), 0)?,
     }

@@ -1,5 +1,7 @@
 //! The fold: what each fact does to the state. Decides nothing.
 
+use std::time::Duration;
+
 use super::ends::End;
 use super::gates::has_gates;
 use super::stage::is_plain;
@@ -89,11 +91,7 @@ impl State {
                 ..
             } => {
                 self.tried(plan, attempt, how, *class);
-                self.counts.well = if how.is_success() {
-                    self.counts.well.saturating_add(1)
-                } else {
-                    0
-                };
+                self.counts.ended(how, self.took(plan, at, attempt));
                 let (outputs, artifacts) = (outputs.clone(), artifacts.clone());
                 self.work_ended(
                     plan,
@@ -127,6 +125,12 @@ impl State {
             Fact::StepEnded { place, .. } => self.place_ended(plan, at, place, fact),
             _ => {}
         }
+    }
+
+    /// How long an attempt has taken that is under way.
+    fn took(&self, plan: &Plan, at: Moment, attempt: &Attempt) -> Duration {
+        let live = state::spot(plan, &attempt.place).and_then(|spot| self.live.get(&spot));
+        live.map_or(Duration::ZERO, |live| at.since(live.since))
     }
 
     fn awaits_lock(&mut self, plan: &Plan, place: &Place) {

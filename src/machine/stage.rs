@@ -13,12 +13,14 @@
 //! **Invariant:** while something is staged, all that takes up room is plain, so that those who
 //! count processes count what takes up room.
 
+use std::time::Duration;
+
 use serde::{Deserialize, Serialize};
 
 use super::gates::has_gates;
 use super::scope::{self, View};
 use super::state::{self, Doing, Live, Spot, State};
-use super::{Attempt, Effect, Fact, GatePoint, Machine, Phase, StepState};
+use super::{Attempt, Effect, Exit, Fact, GatePoint, Machine, Phase, StepState};
 use crate::expr::{EvalError, Expr, Ref, Template};
 use crate::model::{Object, OnFailure, Plan, StepIx, Work};
 use crate::time::Moment;
@@ -26,11 +28,15 @@ use crate::time::Moment;
 /// The most that is staged in turn, however much may run at once.
 const MOST: u32 = 32;
 
-/// How many attempts may be staged where so many may run at once and so many ended well, one after
-/// the other: while a write to the disk is under way each may end once, and the next one, too; and
-/// the more ends share a write, the less each costs. A bad end refuses all, so where there are some
-/// few are staged. Where one runs at a time none is: what becomes ready comes before what follows it
-/// in the plan.
+/// Within what time an attempt ends soon: a write to the disk takes so much of it that others should
+/// share it.
+const SOON: Duration = Duration::from_millis(100);
+
+/// How many attempts may be staged where so many may run at once and so many ended well and soon, one
+/// after the other: while a write to the disk is under way each may end once, and the next one, too;
+/// and where they are short, the more of them share a write, the less each costs. A bad end refuses
+/// all, and after a loss of power all are in doubt, so otherwise few are staged. Where one runs at a
+/// time none is: what becomes ready comes before what follows it in the plan.
 pub(super) fn most(room: u32, well: u32) -> u32 {
     match room {
         0 | 1 => 0,
@@ -77,8 +83,16 @@ pub(super) struct Counts {
     pub(super) plain: u32,
     /// How many are staged.
     pub(super) staged: u32,
-    /// How many attempts ended well since the last one that did not.
+    /// How many attempts ended well and soon since the last one that did not.
     pub(super) well: u32,
+}
+
+impl Counts {
+    /// An attempt ended that had taken so long.
+    pub(super) fn ended(&mut self, how: &Exit, took: Duration) {
+        let well = how.is_success() && took < SOON;
+        self.well = if well { self.well.saturating_add(1) } else { 0 };
+    }
 }
 
 impl State {

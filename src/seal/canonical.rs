@@ -10,7 +10,7 @@ pub fn canonical(value: &Value) -> String {
     said(text)
 }
 
-/// An object as [canonical()] text, and where a key that it does not have would stand there.
+/// An object as [`canonical()`] text, and where a key that it does not have would stand there.
 pub fn canonical_without(fields: &Map<String, Value>, key: &str) -> (String, usize) {
     let mut text = Vec::new();
     let at = object(fields, key, &mut text);

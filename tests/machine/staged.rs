@@ -75,7 +75,7 @@ fn at_first_twice_as_many_are_staged_as_may_run_at_once() {
 }
 
 #[test]
-fn the_more_end_well_the_more_are_staged_until_one_does_not() {
+fn the_more_end_well_and_soon_the_more_are_staged_until_one_does_not() {
     let ids: Vec<String> = (10..70).map(|at| format!("s{at}")).collect();
     let names: Vec<&str> = ids.iter().map(String::as_str).collect();
     let mut run = Killed::new(fan(&names, OnFailure::Continue, |_| {}));
@@ -91,6 +91,19 @@ fn the_more_end_well_the_more_are_staged_until_one_does_not() {
     // They know of the end now, so one of them begins at once.
     assert_eq!(said(&run, &ids[32]), ["staged", "unstaged", "staged"]);
     assert!((1..8).contains(&on_stage(&run, &ids)));
+}
+
+#[test]
+fn of_attempts_that_take_long_few_are_staged() {
+    let ids: Vec<String> = (10..70).map(|at| format!("s{at}")).collect();
+    let names: Vec<&str> = ids.iter().map(String::as_str).collect();
+    let mut run = Killed::new(fan(&names, OnFailure::Stop, |_| {}));
+    for well in 0..20 {
+        assert_eq!(on_stage(&run, &ids), 4, "{well}");
+        run.now += 1000;
+        run.feed(ended(attempt(&ids[well], 1), WELL));
+        run.feed(began(attempt(&ids[well + 2], 1)));
+    }
 }
 
 #[test]

@@ -11,6 +11,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::net::UnixStream;
 use tokio::net::unix::OwnedReadHalf;
 use tokio::sync::mpsc;
+use tokio::task::JoinSet;
 
 use super::call::{self, Called, Talk, Wires, converse};
 use super::frame::{Frame, Frames, Outgoing, outgoing, write};
@@ -25,6 +26,8 @@ pub(super) struct Mux {
     to: Outgoing,
     last: AtomicU32,
     asked: Asked,
+    /// What writes and reads. It ends with this.
+    _tasks: JoinSet<()>,
 }
 
 /// Who waits for messages about what; empty once the connection has ended.
@@ -38,13 +41,16 @@ impl Mux {
         let (from, into) = UnixStream::from_std(connection.try_clone()?)?.into_split();
         let (to, messages) = outgoing();
         let asked: Asked = Arc::new(Mutex::new(Some(BTreeMap::new())));
-        tokio::spawn(write(into, messages));
-        tokio::spawn(hand_out(Frames::new(from), Arc::clone(&asked)));
+        let mut tasks = JoinSet::new();
+        let writing = write(into, messages);
+        tasks.spawn(async { drop(writing.await) });
+        tasks.spawn(hand_out(Frames::new(from), Arc::clone(&asked)));
         Ok(Self {
             connection,
             to,
             last: AtomicU32::new(0),
             asked,
+            _tasks: tasks,
         })
     }
 

@@ -34,7 +34,10 @@ pub(super) fn run() -> io::Result<()> {
         Err(why) => return talk.fail(&Word::unable(why)),
     };
     talk.say(&Word::Holds(guards))?;
-    match start(&order, input, &given) {
+    let started = start(&order, input.as_ref(), &given);
+    // Whoever feeds the command learns when it listens no more.
+    drop(input);
+    match started {
         Ok(pid) => talk.say(&ended(wait(pid)?)),
         Err(unable) => talk.fail(&Word::Unable {
             why: unable.why,
@@ -79,7 +82,7 @@ fn has_users() -> bool {
 
 fn start(
     order: &Order,
-    input: Option<OwnedFd>,
+    input: Option<&OwnedFd>,
     without: &[i32],
 ) -> Result<Pid, crate::exec::Unable> {
     let command = process::Command {

@@ -66,6 +66,11 @@ impl<'n, 'a> Fields<'n, 'a> {
     }
 
     /// Reads a key that may be absent.
+    #[expect(
+        clippy::inline_always,
+        reason = "most keys are absent, and where it is known which one, that is seen by one bit"
+    )]
+    #[inline(always)]
     pub fn take<T: Decode>(&self, key: &str, decoder: &mut Decoder<'_>) -> Option<T> {
         T::decode(&self.find(key)?.value, decoder)
     }
@@ -116,16 +121,23 @@ impl<'n, 'a> Fields<'n, 'a> {
         mistake.meant(Some(near))
     }
 
+    #[expect(clippy::inline_always, reason = "as above")]
+    #[inline(always)]
     fn find(&self, key: &str) -> Option<&'n Entry<'a>> {
         if self.marks & mark(key) == 0 {
             return None;
         }
+        self.look(key)
+    }
+
+    fn look(&self, key: &str) -> Option<&'n Entry<'a>> {
         self.entries.iter().find(|entry| entry.key == key)
     }
 }
 
 /// One bit of 64 for a key, which few others share.
-#[inline]
+#[expect(clippy::inline_always, reason = "as above")]
+#[inline(always)]
 fn mark(key: &str) -> u64 {
     let bytes = key.as_bytes();
     let (Some(first), Some(last)) = (bytes.first(), bytes.last()) else {

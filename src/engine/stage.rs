@@ -161,3 +161,29 @@ impl Seated {
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::Seats;
+    use crate::machine::{Attempt, Place};
+    use crate::name::Name;
+
+    fn attempt(number: u32) -> Attempt {
+        Attempt {
+            place: Place::of(&Name::parse("a").unwrap()),
+            attempt: number,
+        }
+    }
+
+    #[test]
+    fn many_are_staged_while_twice_as_many_as_may_run_could_still_begin_and_end() {
+        let mut seats = Seats::new();
+        for number in 0..8 {
+            assert!(!seats.are_many(), "{number}");
+            seats.stage(number.into(), &attempt(number), (2, 0));
+        }
+        assert!(seats.are_many());
+        seats.unstaged(&attempt(0));
+        assert!(!seats.are_many());
+    }
+}

@@ -27,6 +27,9 @@ use super::{Env, Unable};
 /// Where programs are looked up without a `PATH`.
 const DEFAULT_PATH: &str = "/usr/local/bin:/usr/bin:/bin";
 
+/// How many processes at once may each take two more descriptors, of which there is a limit.
+const FEW: usize = 64;
+
 /// How long a busy file is given to become free.
 const BUSY: Duration = Duration::from_millis(5);
 
@@ -59,7 +62,7 @@ pub struct Process {
     pub(super) out: Option<pipe::Receiver>,
     /// Its standard error, until somebody reads it.
     pub(super) err: Option<pipe::Receiver>,
-    /// What it writes to, until it was seen to end.
+    /// What it writes to, until it was seen to end; `None` also where there are many.
     written: Option<[OwnedFd; 2]>,
     pid: Pid,
     root: Root,
@@ -112,7 +115,7 @@ pub(super) fn spawn_fed(
     let mut process = Process {
         out: None,
         err: None,
-        written: Some(started.written),
+        written: (tree::under_way() <= FEW).then_some(started.written),
         pid: started.pid,
         root,
         ends,

@@ -307,6 +307,11 @@ fn roots<T>(with: impl FnOnce(&mut BTreeMap<i32, u64>) -> T) -> T {
     with(&mut ROOTS.lock().unwrap_or_else(PoisonError::into_inner))
 }
 
+/// How many processes this one started that have not ended.
+pub(super) fn under_way() -> usize {
+    roots(|roots| roots.len())
+}
+
 /// Whether this process has a child, be it a dead one.
 pub fn has_children() -> bool {
     use rustix::process::{WaitId, WaitIdOptions, waitid};

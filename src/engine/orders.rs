@@ -5,8 +5,8 @@ use std::sync::Arc;
 use tokio::sync::{oneshot, watch};
 
 use crate::exec::Stop;
-use crate::machine::{Ask, Attempt, Effect, is_plain};
-use crate::model::Work;
+use crate::machine::{Ask, Attempt, Effect, Item, is_plain};
+use crate::model::{Object, Work};
 
 use super::dispatch::Dispatcher;
 use super::run::Ongoing;
@@ -106,13 +106,9 @@ impl Dispatcher {
                 let seated = seat.map(|(_, room)| self.seats.seat(room, bad_ends));
                 self.start(unit::Task {
                     seated,
-                    run,
-                    attempt,
-                    item: item_value,
-                    reads,
-                    since: None,
                     correction,
                     tool_args,
+                    ..task(run, attempt, item_value, reads)
                 });
             }
             Effect::Stage {
@@ -125,14 +121,9 @@ impl Dispatcher {
                 let seated =
                     seat.map(|(at, room)| self.seats.stage(at, &attempt, (room, bad_ends)));
                 self.start(unit::Task {
-                    seated,
-                    run,
-                    attempt,
-                    item: item_value,
-                    reads,
                     since,
-                    correction: None,
-                    tool_args: None,
+                    seated,
+                    ..task(run, attempt, item_value, reads)
                 });
             }
             Effect::Watch {
@@ -143,14 +134,10 @@ impl Dispatcher {
                 correction,
                 tool_args,
             } => self.begin(unit::Task {
-                seated: None,
-                run,
-                attempt,
-                item: item_value,
-                reads,
                 since: Some(since),
                 correction,
                 tool_args,
+                ..task(run, attempt, item_value, reads)
             }),
             other => self.look_at(run, other),
         }
@@ -257,5 +244,19 @@ impl Dispatcher {
         let (stop, heard) = watch::channel(Stop::No);
         self.stops.insert(attempt, stop);
         heard
+    }
+}
+
+/// The work of an attempt that begins now, is not counted, and is told nothing.
+fn task(run: Arc<Ongoing>, attempt: Attempt, item: Option<Item>, reads: Object) -> unit::Task {
+    unit::Task {
+        run,
+        attempt,
+        item,
+        reads,
+        since: None,
+        seated: None,
+        correction: None,
+        tool_args: None,
     }
 }

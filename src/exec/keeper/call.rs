@@ -125,7 +125,9 @@ pub(super) async fn converse(talk: &mut impl Talk, ask: &Ask, wires: Wires) -> i
             }
             (Frame::Output(Stream::Out, bytes), None) => out.extend(bytes),
             (Frame::Output(_, bytes), None) => err.extend(bytes),
-            (word @ (Frame::Word(_) | Frame::Told(_)), _) => {
+            // It tells nobody to end.
+            (Frame::Told(_), _) => return Err(io::ErrorKind::InvalidData.into()),
+            (word @ Frame::Word(_), _) => {
                 let answer = word.read()?;
                 return Ok(Called { answer, out, err });
             }

@@ -2,13 +2,14 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use tokio::sync::watch;
+use tokio::task::JoinSet;
 
 use crate::exec::{Stop, keeper};
 use crate::machine::{Approved, Event, Fact, Machine};
 use crate::model::Plan;
 use crate::name::RunId;
 use crate::repeat::Past;
-use crate::store::{Fence, Folder, Lease, NewRun, Reader, StoreError};
+use crate::store::{Fence, Folder, Lease, NewRun, Reader, StoreError, Token};
 
 use super::dispatch::Dispatcher;
 use super::end::recorded_end;
@@ -41,10 +42,7 @@ pub fn run(session: &Arc<Session>, request: Request) -> Result<Finished, EngineE
         claim,
     };
     concluded(session, async {
-        let keeper = session.hands.keeper().unwrap_or_default();
-        // Taken while that is looked at which nothing is written of.
-        let owned = session.store.own_run(&run, keeper);
-        let machine = Machine::new(plan.clone(), run, params.clone());
+        let machine = Machine::new(plan.clone(), run.clone(), params.clone());
         let fixed = Some(evidence::take(session, &plan, &params));
         let pins = evidence::pins(session, &plan, approved.as_ref());
         let errand = Errand {
@@ -56,12 +54,13 @@ pub fn run(session: &Arc<Session>, request: Request) -> Result<Finished, EngineE
             approved: approved.map(Arc::new),
             evidence: BTreeMap::new(),
         };
-        let fence = owned.await?;
-        let ongoing = ongoing(session, &fence, errand, None)?;
+        let keeper = session.hands.keeper().unwrap_or_default();
+        let (token, owned) = session.store.own_new_run(&run, keeper);
+        let ongoing = ongoing(session, token, errand, None)?;
         let (stop, heard) = watch::channel(Stop::No);
         let dispatcher = Dispatcher::new(ongoing, machine, Some(new), None);
-        let works = Box::pin(signals::heeding(stop, dispatcher.work(heard)));
-        fenced(fence, works).await
+        let works = Box::pin(signals::heeding(stop, on_its_own(dispatcher.work(heard))));
+        fenced(owned, works).await
     })
 }
 
@@ -97,6 +96,7 @@ fn go_on(
             .store
             .own_run(run, session.hands.keeper().unwrap_or_default())
             .await?;
+        let token = fence.token();
         let reader = session.store.reader()?;
         let params = reader.run(run)?.params;
         let events = reader.events(run, 0)?;
@@ -119,15 +119,15 @@ fn go_on(
             approved,
             evidence: evidence::recorded(events.iter().map(|(_, event)| event)),
         };
-        let ongoing = ongoing(session, &fence, errand, keepers)?;
+        let ongoing = ongoing(session, token, errand, keepers)?;
         for (_, event) in &events {
             machine.replay(event)?;
         }
         let end = recorded_end(run, &events);
         let (stop, heard) = watch::channel(told);
         let dispatcher = Dispatcher::new(ongoing, machine, None, end).behind(&events);
-        let works = Box::pin(signals::heeding(stop, dispatcher.work(heard)));
-        let finished = fenced(fence, works).await?;
+        let works = Box::pin(signals::heeding(stop, on_its_own(dispatcher.work(heard))));
+        let finished = fenced(async { Ok(fence) }, works).await?;
         session.store.release_run(run).await?;
         Ok(finished)
     })
@@ -136,27 +136,47 @@ fn go_on(
 /// Works until the end, or until another process took the run over: then everything that is
 /// done here is dropped, and killed.
 async fn fenced<T>(
-    mut fence: Fence,
+    owned: impl Future<Output = Result<Fence, StoreError>>,
     work: impl Future<Output = Result<T, EngineError>>,
 ) -> Result<T, EngineError> {
+    let lost = async {
+        match owned.await {
+            Ok(mut fence) => fence.lost().await,
+            Err(refused) => refused,
+        }
+    };
     tokio::select! {
+        biased;
+        error = lost => Err(error.into()),
         finished = work => finished,
-        error = fence.lost() => Err(error.into()),
+    }
+}
+
+/// Works as a task of its own: what wakes the outermost future costs two calls of the system, and
+/// what wakes a task none.
+async fn on_its_own<T: Send + 'static>(
+    work: impl Future<Output = Result<T, EngineError>> + Send + 'static,
+) -> Result<T, EngineError> {
+    let mut alone = JoinSet::new();
+    alone.spawn(work);
+    match alone.join_next().await {
+        Some(Ok(finished)) => finished,
+        Some(Err(error)) if error.is_panic() => std::panic::resume_unwind(error.into_panic()),
+        _ => Err(EngineError::Stuck),
     }
 }
 
 fn ongoing(
     session: &Arc<Session>,
-    fence: &Fence,
+    token: Token,
     errand: Errand,
     keepers: Option<Arc<[String]>>,
 ) -> Result<Arc<Ongoing>, EngineError> {
     let this = RunRef {
-        id: fence.run().clone(),
+        id: token.run.clone(),
         plan: errand.plan.id().clone(),
         path: Vec::new(),
     };
-    let token = fence.token();
     let tenure = Tenure { token, keepers };
     Ok(Ongoing::new(Arc::clone(session), this, errand, tenure)?)
 }

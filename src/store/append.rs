@@ -6,7 +6,8 @@ use super::batch::Recorded;
 use super::log::{FORM, Position, Tail};
 use super::writer::Writing;
 use super::{
-    Appended, Batch, Durability, LogPlace, NewRun, StoreError, answers, cycles, owners, project,
+    Appended, Batch, Durability, LogPlace, NewRun, StoreError, answers, cycles, fence, owners,
+    project,
 };
 use crate::digest::Digest;
 use crate::machine::Fact;
@@ -46,6 +47,12 @@ pub(super) fn append(writing: &Writing<'_>, batch: Batch) -> Result<Appended, St
         push(writing, &mut tail, place, event)?;
         rows.push(LogPlace::from(&tail));
         project::event(connection, place, event).map_err(failed)?;
+        // Nothing follows that would have to be fenced; one write is saved.
+        if let Fact::RunEnded { .. } = event.fact
+            && batch.run == batch.token.run
+        {
+            fence::give_back(writing, &batch.token)?;
+        }
     }
     writing.tail.set(Some(tail));
     Ok(Appended {

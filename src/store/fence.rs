@@ -1,6 +1,8 @@
 use tokio::sync::oneshot;
+use tokio::sync::oneshot::error::TryRecvError;
 
 use super::queue::Queue;
+use super::writer::Writing;
 use super::{StoreError, owners};
 use crate::name::RunId;
 
@@ -14,7 +16,17 @@ pub struct Token {
     pub number: u64,
 }
 
-/// The right to work on a run, given back when dropped.
+impl Token {
+    /// The first that anybody gets.
+    pub(super) fn first(run: &RunId) -> Self {
+        Self {
+            run: run.clone(),
+            number: 1,
+        }
+    }
+}
+
+/// The right to work on a run, given back when dropped, unless the end of the run did that.
 #[derive(Debug)]
 pub struct Fence {
     token: Token,
@@ -50,13 +62,21 @@ impl Fence {
 
 impl Drop for Fence {
     fn drop(&mut self) {
+        // The writer has forgotten it: it was given back with the end of the run. If that was not
+        // written after all, it is given back when the store closes.
+        if let Err(TryRecvError::Closed) = self.lost.try_recv() {
+            return;
+        }
         let token = self.token.clone();
         // Nobody waits: a process that dies before this is done is seen to be dead.
-        drop(self.queue.send(move |writing| {
-            let writer = writing.writer;
-            writer.leases.forget(&token);
-            owners::give_back(writing.connection, &token, writer.clock.now())
-                .map_err(|error| writing.failed(&error))
-        }));
+        drop(self.queue.send(move |writing| give_back(writing, &token)));
     }
+}
+
+/// Gives a run back that is held under a token.
+pub(super) fn give_back(writing: &Writing<'_>, token: &Token) -> Result<(), StoreError> {
+    let writer = writing.writer;
+    writer.leases.forget(token);
+    owners::give_back(writing.connection, token, writer.clock.now())
+        .map_err(|error| writing.failed(&error))
 }

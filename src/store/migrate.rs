@@ -18,6 +18,9 @@ const MIGRATIONS: &[&str] = &[
     include_str!("../../migrations/0008_connections.sql"),
 ];
 
+/// What the migrations come to, as SQLite tells it: a new database is made of that, in half the time.
+const WHOLE: &str = include_str!("../../migrations/whole.sql");
+
 /// Marks our databases, in the file's header: "wfst".
 const APPLICATION: i32 = 0x7766_7374;
 
@@ -93,19 +96,18 @@ pub(super) fn migrate(connection: &mut Connection, path: &Path) -> Result<(), St
         Schema::Current => return Ok(()),
         Schema::Empty => {
             begin(&transaction).map_err(failed)?;
+            transaction.execute_batch(WHOLE).map_err(failed)?;
             0
         }
-        Schema::Old => applied(&transaction).map_err(failed)?.len(),
+        Schema::Old => {
+            let done = applied(&transaction).map_err(failed)?.len();
+            for text in MIGRATIONS.iter().skip(done) {
+                transaction.execute_batch(text).map_err(failed)?;
+            }
+            done
+        }
     };
-    for (at, text) in MIGRATIONS.iter().enumerate().skip(done) {
-        transaction.execute_batch(text).map_err(failed)?;
-        transaction
-            .execute(
-                "INSERT INTO migrations (number, checksum) VALUES (?1, ?2)",
-                (number(at + 1), checksum(text)),
-            )
-            .map_err(failed)?;
-    }
+    note(&transaction, done).map_err(failed)?;
     crash::point("migrate.before");
     transaction.commit().map_err(failed)?;
     crash::point("migrate.after");
@@ -122,10 +124,48 @@ fn begin(connection: &Connection) -> rusqlite::Result<()> {
     )
 }
 
+/// Notes that all migrations were applied, of which so many are noted.
+fn note(connection: &Connection, done: usize) -> rusqlite::Result<()> {
+    let mut add =
+        connection.prepare("INSERT INTO migrations (number, checksum) VALUES (?1, ?2)")?;
+    for (at, text) in MIGRATIONS.iter().enumerate().skip(done) {
+        add.execute((number(at + 1), checksum(text)))?;
+    }
+    Ok(())
+}
+
 fn checksum(text: &str) -> String {
     Digest::of(text.as_bytes()).to_string()
 }
 
 fn number(count: usize) -> u32 {
     u32::try_from(count).unwrap_or(u32::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use rusqlite::Connection;
+
+    use super::{MIGRATIONS, WHOLE};
+
+    #[test]
+    fn the_whole_is_what_the_migrations_come_to() {
+        let tells = |texts: &[&str]| {
+            let connection = Connection::open_in_memory().unwrap();
+            for text in texts {
+                connection.execute_batch(text).unwrap();
+            }
+            let sql = "SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY rowid";
+            let mut told = connection.prepare(sql).unwrap();
+            let told = told.query_map([], |row| row.get::<_, String>(0)).unwrap();
+            let told: Vec<String> = told.map(|sql| format!("{};\n", sql.unwrap())).collect();
+            told.concat()
+        };
+        let expected = tells(MIGRATIONS);
+        assert_eq!(
+            WHOLE, expected,
+            "migrations/whole.sql is to be:\n{expected}"
+        );
+        assert_eq!(tells(&[WHOLE]), expected);
+    }
 }

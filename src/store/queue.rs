@@ -14,6 +14,8 @@ pub(super) struct Queue(mpsc::Sender<Message>);
 pub(super) enum Message {
     /// To do something in a transaction.
     Work(Box<dyn Job>),
+    /// To do something in one transaction with what comes next, which is on its way.
+    First(Box<dyn Job>),
     /// To end, after what came before.
     Stop,
 }
@@ -40,6 +42,23 @@ impl Queue {
         T: Send + 'static,
         W: FnOnce(&Writing<'_>) -> Result<T, StoreError> + Send + 'static,
     {
+        self.send_as(Message::Work, work)
+    }
+
+    /// Sends work that becomes durable with what is sent next, if that is soon.
+    pub(super) fn send_first<T, W>(&self, work: W) -> Ticket<T>
+    where
+        T: Send + 'static,
+        W: FnOnce(&Writing<'_>) -> Result<T, StoreError> + Send + 'static,
+    {
+        self.send_as(Message::First, work)
+    }
+
+    fn send_as<T, W>(&self, kind: fn(Box<dyn Job>) -> Message, work: W) -> Ticket<T>
+    where
+        T: Send + 'static,
+        W: FnOnce(&Writing<'_>) -> Result<T, StoreError> + Send + 'static,
+    {
         let (answer, ticket) = Ticket::new();
         let task = Task {
             work: Some(work),
@@ -47,7 +66,7 @@ impl Queue {
             answer,
         };
         // If the writer is gone, the task is dropped here, and the ticket says so.
-        let _ = self.0.send(Message::Work(Box::new(task)));
+        let _ = self.0.send(kind(Box::new(task)));
         ticket
     }
 

@@ -13,7 +13,8 @@ use super::queue::Queue;
 use super::writer::{Writer, Writing};
 use super::{
     Answer, Appended, Batch, Blobs, CacheEntry, CacheLookup, Fence, Folder, LEASE, Pruned, Reader,
-    StoreError, Taken, Taking, Ticket, answers, append, connect, locks, owners, prune, rebuild,
+    StoreError, Taken, Taking, Ticket, Token, answers, append, connect, locks, owners, prune,
+    rebuild,
 };
 use crate::crash;
 use crate::machine::Place;
@@ -128,30 +129,18 @@ impl Store {
             .send(move |writing| append::append(writing, batch))
     }
 
-    /// Makes this store the only one that works on a run, until the fence is dropped or the
-    /// lease runs out. Refused with [`StoreError::Owned`] while another living process does, or
-    /// another store of this one. `keeper` is whom the step processes are given to.
+    /// Makes this store the only one that works on a run, until the fence is dropped, the run's end
+    /// is recorded, or the lease runs out. Refused with [`StoreError::Owned`] while another living
+    /// process does, or another store of this one. `keeper` is whom the step processes are given to.
     pub fn own_run(&self, run: &RunId, keeper: &str) -> Ticket<Fence> {
-        let (run, keeper) = (run.clone(), keeper.to_owned());
-        self.queue.send(move |writing| {
-            let writer = writing.writer;
-            let term = owners::Term {
-                keeper: &keeper,
-                now: writer.clock.now(),
-                end: writer.leases.end(),
-            };
-            let taken = owners::take(writing.connection, &writer.holder, &run, &term);
-            match taken.map_err(|error| writing.failed(&error))? {
-                Ok(token) => {
-                    let lost = writer.leases.keep(token.clone());
-                    Ok(Fence::new(token, writer.queue.clone(), lost))
-                }
-                Err(lease) => Err(StoreError::Owned {
-                    run,
-                    lease: Box::new(lease),
-                }),
-            }
-        })
+        self.queue.send(take(run, keeper))
+    }
+
+    /// Does the same for a run that is about to be recorded, together with the batch that is sent next
+    /// and records it. That is written under the token, which nobody else can have.
+    pub fn own_new_run(&self, run: &RunId, keeper: &str) -> (Token, Ticket<Fence>) {
+        let fence = self.queue.send_first(take(run, keeper));
+        (Token::first(run), fence)
     }
 
     /// Takes a named lock for a place if it is free, or its holder's process is dead.
@@ -276,6 +265,33 @@ impl Store {
     {
         self.queue
             .send(move |writing| work(writing).map_err(|error| writing.failed(&error)))
+    }
+}
+
+/// Takes a run.
+fn take(
+    run: &RunId,
+    keeper: &str,
+) -> impl FnOnce(&Writing<'_>) -> Result<Fence, StoreError> + Send + 'static {
+    let (run, keeper) = (run.clone(), keeper.to_owned());
+    move |writing| {
+        let writer = writing.writer;
+        let term = owners::Term {
+            keeper: &keeper,
+            now: writer.clock.now(),
+            end: writer.leases.end(),
+        };
+        let taken = owners::take(writing.connection, &writer.holder, &run, &term);
+        match taken.map_err(|error| writing.failed(&error))? {
+            Ok(token) => {
+                let lost = writer.leases.keep(token.clone());
+                Ok(Fence::new(token, writer.queue.clone(), lost))
+            }
+            Err(lease) => Err(StoreError::Owned {
+                run,
+                lease: Box::new(lease),
+            }),
+        }
     }
 }
 

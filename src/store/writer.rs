@@ -2,6 +2,7 @@ use std::cell::{Cell, RefCell};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::time::Duration;
 
 use rusqlite::Connection;
 
@@ -16,6 +17,9 @@ use crate::time::Clock;
 
 /// The most jobs of one transaction: it bounds how long the first of them waits.
 const MOST_JOBS: usize = 1000;
+
+/// How long something waits for what is to become durable with it.
+const SOON: Duration = Duration::from_millis(5);
 
 /// A write-ahead log beyond this size is moved into the database when the store closes.
 const LARGE_LOG: u64 = 1 << 20;
@@ -62,24 +66,16 @@ impl Writer {
     pub(super) fn run(self, queue: &Receiver<Message>) {
         let buffer = RefCell::new(Vec::with_capacity(4096));
         let mut open = true;
-        while open && let Some(mut jobs) = self.first(queue) {
-            while jobs.len() < MOST_JOBS {
-                match queue.try_recv() {
-                    Ok(Message::Work(job)) => jobs.push(job),
-                    Ok(Message::Stop) => {
-                        open = false;
-                        break;
-                    }
-                    Err(_) => break,
-                }
-            }
+        while open && let Some((mut jobs, more)) = self.first(queue) {
+            open = gather(queue, &mut jobs, more);
             self.commit(jobs, &buffer);
         }
         self.close();
     }
 
-    /// Waits for work, or until the leases are to be renewed; `None` at the end.
-    fn first(&self, queue: &Receiver<Message>) -> Option<Vec<Box<dyn Job>>> {
+    /// Waits for work, or until the leases are to be renewed, and says whether more is on its way;
+    /// `None` at the end.
+    fn first(&self, queue: &Receiver<Message>) -> Option<(Vec<Box<dyn Job>>, bool)> {
         let mut jobs: Vec<Box<dyn Job>> = Vec::new();
         let wait = self.leases.wait();
         let came = match wait {
@@ -90,12 +86,13 @@ impl Writer {
         if self.leases.wait().is_some_and(|wait| wait.is_zero()) {
             jobs.push(Box::new(Renewal));
         }
+        let more = matches!(came, Ok(Message::First(_)));
         match came {
-            Ok(Message::Work(job)) => jobs.push(job),
+            Ok(Message::Work(job) | Message::First(job)) => jobs.push(job),
             Err(RecvTimeoutError::Timeout) => {}
             Ok(Message::Stop) | Err(RecvTimeoutError::Disconnected) => return None,
         }
-        Some(jobs)
+        Some((jobs, more))
     }
 
     /// Does jobs in one transaction and answers them after its commit.
@@ -160,6 +157,25 @@ impl Writer {
     }
 }
 
+/// Adds the jobs that wait, and for a moment those that are on their way; says whether any will come
+/// after them.
+fn gather(queue: &Receiver<Message>, jobs: &mut Vec<Box<dyn Job>>, mut more: bool) -> bool {
+    while jobs.len() < MOST_JOBS {
+        let came = if more {
+            queue.recv_timeout(SOON).ok()
+        } else {
+            queue.try_recv().ok()
+        };
+        more = matches!(came, Some(Message::First(_)));
+        match came {
+            Some(Message::Work(job) | Message::First(job)) => jobs.push(job),
+            Some(Message::Stop) => return false,
+            None => break,
+        }
+    }
+    true
+}
+
 /// Does jobs inside a transaction. One that fails takes only its own changes back; an error
 /// here means that everything is to be taken back, or that SQLite has done so.
 fn work(
@@ -184,4 +200,36 @@ fn work(
         outcomes.push(outcome);
     }
     Ok(outcomes)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc::channel;
+
+    use super::{Job, Message, StoreError, Writing, gather};
+
+    struct Nothing;
+
+    impl Job for Nothing {
+        fn work(&mut self, _: &Writing<'_>) -> Result<(), StoreError> {
+            Ok(())
+        }
+
+        fn answer(self: Box<Self>, _: Result<(), StoreError>) {}
+    }
+
+    #[test]
+    fn what_is_first_goes_with_what_follows() {
+        let (send, queue) = channel();
+        let mut jobs: Vec<Box<dyn Job>> = vec![Box::new(Nothing)];
+        send.send(Message::First(Box::new(Nothing))).unwrap();
+        send.send(Message::Work(Box::new(Nothing))).unwrap();
+        assert!(gather(&queue, &mut jobs, true), "nobody told it to stop");
+        assert_eq!(jobs.len(), 3);
+        // Nothing follows: it is not waited for for ever.
+        assert!(gather(&queue, &mut jobs, true));
+        send.send(Message::Stop).unwrap();
+        assert!(!gather(&queue, &mut jobs, true));
+        assert_eq!(jobs.len(), 3);
+    }
 }

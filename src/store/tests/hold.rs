@@ -1,7 +1,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::super::fixture::{NOW, first, name, new_run, next, open, run_id, started, stranger};
+use super::super::fixture::{
+    NOW, first, name, new_run, next, open, run_ended, run_id, started, stranger,
+};
 use super::super::{Durability, Fence, Store, StoreError, Taking, Token};
 use crate::machine::Place;
 use crate::name::RunId;
@@ -44,6 +46,52 @@ fn a_run_has_one_owner() {
     drop(mine);
     drop(other.own_run(&run, "").wait().unwrap());
     drop(fence);
+}
+
+#[test]
+fn a_new_run_is_taken_with_what_records_it() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = open(dir.path());
+    let run = run_id(1);
+    let (token, owned) = store.own_new_run(&run, "kept");
+    let mut batch = first(&run, new_run("report"), vec![started("fetch")]);
+    batch.token = token.clone();
+    assert_eq!(store.append(batch).wait().unwrap().last, 1);
+    assert_eq!(owned.wait().unwrap().token(), token);
+    // Where nothing follows, it is taken all the same.
+    let (_, owned) = store.own_new_run(&run_id(2), "kept");
+    let fence = owned.wait().unwrap();
+    let other = open(dir.path());
+    assert!(other.own_run(&run_id(2), "").wait().is_err());
+    drop(fence);
+}
+
+#[test]
+fn a_run_is_given_back_with_its_end() {
+    let dir = tempfile::tempdir().unwrap();
+    let run = run_id(1);
+    let (mine, fence) = owner(dir.path(), &run);
+    let end = |of: &RunId, new| {
+        let mut batch = match new {
+            Some(new) => first(of, new, vec![run_ended()]),
+            None => next(of, vec![run_ended()]),
+        };
+        batch.token = fence.token();
+        mine.append(batch).wait().unwrap();
+    };
+    let nested = crate::store::NewRun {
+        parent: Some((run.clone(), "a#1".into())),
+        ..new_run("part")
+    };
+    let other = open(dir.path());
+    end(&run_id(2), Some(nested));
+    assert!(other.own_run(&run, "").wait().is_err(), "not of this run");
+    end(&run, None);
+    let heir = other.own_run(&run, "").wait().unwrap();
+    let lost = write(&mine, fence.token()).unwrap_err();
+    assert!(matches!(lost, StoreError::Fenced { .. }), "{lost}");
+    drop((fence, mine));
+    assert_eq!(write(&other, heir.token()), Ok(3), "it is another's now");
 }
 
 #[test]

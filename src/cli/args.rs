@@ -2,6 +2,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+use super::later::Later;
 use super::{Exit, commands};
 
 /// Runs workflows written as Markdown files, and says what was proved.
@@ -79,35 +80,66 @@ pub enum When {
 /// The commands.
 #[derive(Subcommand, Debug)]
 pub enum Command {
-    Init(commands::init::InitArgs),
-    Check(commands::check::CheckArgs),
-    Run(commands::run::RunArgs),
-    Resume(commands::resume::ResumeArgs),
-    Retry(commands::retry::RetryArgs),
-    Cancel(commands::cancel::CancelArgs),
-    Deny(commands::deny::DenyArgs),
-    Runs(commands::runs::RunsArgs),
-    Show(commands::show::ShowArgs),
-    Logs(commands::logs::LogsArgs),
-    Why(commands::why::WhyArgs),
-    Verify(commands::verify::VerifyArgs),
-    Attest(commands::attest::AttestArgs),
-    Approve(commands::approve::ApproveArgs),
-    Key(commands::key::KeyArgs),
-    Audit(commands::audit::AuditArgs),
-    Memory(commands::memory::MemoryArgs),
-    Goal(commands::goal::GoalArgs),
-    Connection(commands::connection::ConnectionArgs),
-    Daemon(commands::daemon::DaemonArgs),
-    Sim(commands::sim::SimArgs),
-    Skill(commands::skill::SkillArgs),
-    Graph(commands::graph::GraphArgs),
-    Gate(commands::gate::GateArgs),
-    Diff(commands::diff::DiffArgs),
-    Replan(commands::replan::ReplanArgs),
-    Schema(commands::schema::SchemaArgs),
-    Backup(commands::backup::BackupArgs),
-    Restore(commands::restore::RestoreArgs),
-    Doctor(commands::doctor::DoctorArgs),
-    Completions(commands::completions::CompletionsArgs),
+    /// Begin a workspace: a configuration and a first plan
+    Init(Later<commands::init::InitArgs>),
+    /// Check plans, gates and skills without running them
+    Check(Later<commands::check::CheckArgs>),
+    /// Run a plan
+    Run(Later<commands::run::RunArgs>),
+    /// Go on with a run that was interrupted
+    Resume(Later<commands::resume::ResumeArgs>),
+    /// Run a plan again, keeping what succeeded
+    Retry(Later<commands::retry::RetryArgs>),
+    /// Cancel a run: its steps are asked to end, its `finally` steps run
+    Cancel(Later<commands::cancel::CancelArgs>),
+    /// Refuse what a run asks for
+    Deny(Later<commands::deny::DenyArgs>),
+    /// List the runs of this workspace, newest first
+    Runs(Later<commands::runs::RunsArgs>),
+    /// Show a run: its steps, their checks, its artifacts
+    Show(Later<commands::show::ShowArgs>),
+    /// Show what steps printed
+    Logs(Later<commands::logs::LogsArgs>),
+    /// Explain why a step ran, failed, was repeated, skipped or reused
+    Why(Later<commands::why::WhyArgs>),
+    /// Check again whether what a run says still holds
+    Verify(Later<commands::verify::VerifyArgs>),
+    /// Say what a run proved, signed, so that others can check it
+    Attest(Later<commands::attest::AttestArgs>),
+    /// Look at a plan or at what a run asks, and let it go on
+    Approve(Later<commands::approve::ApproveArgs>),
+    /// Make, show and revoke the keys that sign approvals
+    Key(Later<commands::key::KeyArgs>),
+    /// See what the auditor saw, and whether anybody changed the history
+    Audit(Later<commands::audit::AuditArgs>),
+    /// See what runs found out for those to come, and correct it
+    Memory(Later<commands::memory::MemoryArgs>),
+    /// Look at goals: what is kept true on a schedule
+    Goal(Later<commands::goal::GoalArgs>),
+    /// Set up and look after accounts at services, by the scripts of skills
+    Connection(Later<commands::connection::ConnectionArgs>),
+    /// Keep the goals of this workspace true
+    Daemon(Later<commands::daemon::DaemonArgs>),
+    /// Try out what would happen, without doing it
+    Sim(Later<commands::sim::SimArgs>),
+    /// Look at skills, install and approve them: folders with a SKILL.md
+    Skill(Later<commands::skill::SkillArgs>),
+    /// Draw a plan
+    Graph(Later<commands::graph::GraphArgs>),
+    /// Look at gates, and ask one
+    Gate(Later<commands::gate::GateArgs>),
+    /// Compare what two versions of a plan mean
+    Diff(Later<commands::diff::DiffArgs>),
+    /// Look at how the next round is decided
+    Replan(Later<commands::replan::ReplanArgs>),
+    /// Write a JSON Schema, for editors and other programs
+    Schema(Later<commands::schema::SchemaArgs>),
+    /// Copy the state into one file, also while runs go on
+    Backup(Later<commands::backup::BackupArgs>),
+    /// Put a backup in the place of the state
+    Restore(Later<commands::restore::RestoreArgs>),
+    /// Say whether everything that `wf` needs is there and well
+    Doctor(Later<commands::doctor::DoctorArgs>),
+    /// Write completions for a shell
+    Completions(Later<commands::completions::CompletionsArgs>),
 }

@@ -22,6 +22,7 @@ mod goals;
 mod health;
 mod keep;
 mod keys;
+mod later;
 mod lineage;
 mod load;
 mod log_lines;

@@ -155,7 +155,7 @@ pub fn possible(reader: &Reader, past: &Past, above: &str) -> Result<(), Failure
         }
         let declared = plan.find(step.as_str()).map(|ix| plan.step(ix));
         let asks = |when: &Expr| when.asks_status();
-        let Some(declared) = declared.filter(|step| !step.when.as_ref().is_some_and(asks)) else {
+        let Some(declared) = declared.filter(|step| !step.when.as_deref().is_some_and(asks)) else {
             continue;
         };
         for needed in &declared.depends_on {

@@ -9,7 +9,6 @@ use crate::cli::approve::plan::{self, PlanArgs};
 use crate::cli::{Exit, Failure, Ui, normal, which};
 use crate::store::Reader;
 
-/// Look at a plan or at what a run asks, and let it go on
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Of a plan: shows everything that it will do and what changed since it was approved last, asks, and

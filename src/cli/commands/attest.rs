@@ -18,7 +18,6 @@ use crate::report::{BAD, GOOD, WARN, paint, plural};
 use crate::seal::{BadKey, Envelope, PublicKey, Signer};
 use crate::store::{Reader, RunState, head, verify_chain};
 
-/// Say what a run proved, signed, so that others can check it
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Writes an in-toto statement about the files that a run left: by which texts it went, what was

@@ -7,7 +7,6 @@ use clap::{Args, Subcommand};
 
 use crate::cli::{Exit, Failure, Ui};
 
-/// See what the auditor saw, and whether anybody changed the history
 #[derive(Args, Debug)]
 #[command(
     subcommand_required = true,

@@ -7,7 +7,6 @@ use crate::cli::{Exit, Failure, Ui, normal, relative, watch};
 use crate::report::plural;
 use crate::store::{self, Manifest};
 
-/// Copy the state into one file, also while runs go on
 #[derive(Args, Debug)]
 #[command(after_help = "\
 The file is a tar archive: the database as of one instant, the kept files, and the logs. It is

@@ -5,7 +5,6 @@ use super::resume;
 use crate::cli::{Exit, Failure, RunArg, Ui};
 use crate::store::{Lease, Reader, RunState};
 
-/// Cancel a run: its steps are asked to end, its `finally` steps run
 #[derive(Args, Debug)]
 #[command(after_help = "\
 The process that works on the run is told and does the rest. Where that process died, the run is

@@ -13,7 +13,6 @@ use crate::skill::{disk, load as load_skill};
 use crate::source::{Source, Span};
 use crate::spec::{Disk, skill_own};
 
-/// Check plans, gates and skills without running them
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:

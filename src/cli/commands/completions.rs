@@ -4,7 +4,6 @@ use clap_complete::Shell;
 use crate::cli::args::Cli;
 use crate::cli::{Exit, Failure, Ui};
 
-/// Write completions for a shell
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:

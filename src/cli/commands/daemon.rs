@@ -15,7 +15,6 @@ const JOBS: u32 = 8;
 /// How long a daemon waits for cycles when it is to end, if nobody says it.
 const DRAIN: Duration = Duration::from_secs(30);
 
-/// Keep the goals of this workspace true
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Looks at each goal when it is due, and repairs it within what was approved. Every due slot ends as

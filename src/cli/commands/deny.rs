@@ -5,7 +5,6 @@ use crate::cli::approve::{AnswerArgs, answer};
 use crate::cli::{Exit, Failure, Ui, which};
 use crate::store::Reader;
 
-/// Refuse what a run asks for
 #[derive(Args, Debug)]
 #[command(after_help = "\
 One no of somebody who may answer is enough. What waits for it fails, and says why.

@@ -10,7 +10,6 @@ use crate::report::consent::{Consent, House};
 use crate::report::diff::{Diff, Way, diff};
 use crate::report::plural;
 
-/// Compare what two versions of a plan mean
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:

@@ -11,7 +11,6 @@ use crate::machine::Guard;
 use crate::report::{BAD, DIM, GOOD, WARN, paint};
 use crate::spec::Disk;
 
-/// Say whether everything that `wf` needs is there and well
 #[derive(Args, Debug)]
 pub struct DoctorArgs {
     /// Write one JSON document

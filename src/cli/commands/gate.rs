@@ -21,7 +21,6 @@ use crate::model::Gate;
 use crate::report::{Align, BOLD, DIM, Table, WARN, gated, gated_json, lane};
 use crate::spec::{self, Disk, Files, GATES};
 
-/// Look at gates, and ask one
 #[derive(Args, Debug)]
 #[command(arg_required_else_help = true, disable_help_subcommand = true)]
 pub struct GateArgs {

@@ -6,7 +6,6 @@ use crate::cli::{Exit, Failure, Ui, load};
 use crate::graph::export;
 use crate::report::draw::{Sketch, dot, mermaid, svg};
 
-/// Draw a plan
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:

@@ -7,7 +7,6 @@ use clap::Args;
 use crate::cli::{Exit, Failure, Ui, normal, relative};
 use crate::report::{BOLD, DIM, GOOD, NAME, paint};
 
-/// Begin a workspace: a configuration and a first plan
 #[derive(Args, Debug)]
 #[command(after_help = "Nothing that exists is changed, except that .gitignore gains a line.")]
 pub struct InitArgs {

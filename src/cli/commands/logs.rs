@@ -13,7 +13,6 @@ use crate::name::RunId;
 use crate::report::{DIM, paint};
 use crate::store::{AttemptRow, Folder, Reader, RunState};
 
-/// Show what steps printed
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:

@@ -11,7 +11,6 @@ use clap::{Args, Subcommand};
 
 use crate::cli::{Exit, Failure, Ui};
 
-/// See what runs found out for those to come, and correct it
 #[derive(Args, Debug)]
 #[command(
     subcommand_required = true,

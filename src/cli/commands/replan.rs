@@ -7,7 +7,6 @@ use crate::ggs::{Measures, decide};
 use crate::model::Replan;
 use crate::report::{solved, solved_json};
 
-/// Look at how the next round is decided
 #[derive(Args, Debug)]
 #[command(arg_required_else_help = true, disable_help_subcommand = true)]
 pub struct ReplanArgs {

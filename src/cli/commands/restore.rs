@@ -6,7 +6,6 @@ use super::backup::content;
 use crate::audit;
 use crate::cli::{Exit, Failure, Ui, normal, relative};
 
-/// Put a backup in the place of the state
 #[derive(Args, Debug)]
 #[command(after_help = "\
 The backup is unpacked beside the state and checked; then the two are exchanged at once, so that

@@ -9,7 +9,6 @@ use crate::engine;
 use crate::name::RunId;
 use crate::store::{Folder, Reader, RunState};
 
-/// Go on with a run that was interrupted
 #[derive(Args, Debug)]
 #[command(after_help = "\
 What is recorded as done is not done again. A step that was running when the engine died is

@@ -14,7 +14,6 @@ use crate::repeat::{Ask, Past};
 use crate::spec::Disk;
 use crate::store::{Reader, RunRow, RunState};
 
-/// Run a plan again, keeping what succeeded
 #[derive(Args, Debug)]
 #[command(after_help = "\
 The new run has the parameters of the old one and takes over the results of its successful steps,

@@ -10,7 +10,6 @@ use crate::engine::{self, Request};
 use crate::report::Forecast;
 use crate::store::Durability;
 
-/// Run a plan
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:

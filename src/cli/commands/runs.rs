@@ -6,7 +6,6 @@ use crate::name::PlanId;
 use crate::report::record::{Life, runs};
 use crate::store::{Owner, Reader, RunFilter, RunRow, RunState, StoreError};
 
-/// List the runs of this workspace, newest first
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:

@@ -8,7 +8,6 @@ use crate::report::attest::Statement;
 use crate::report::follow::EventLine;
 use crate::spec;
 
-/// Write a JSON Schema, for editors and other programs
 #[derive(Args, Debug)]
 pub struct SchemaArgs {
     /// Of what

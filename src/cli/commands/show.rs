@@ -8,7 +8,6 @@ use crate::report::record::{Record, show, trust};
 use crate::report::rounds::rounds;
 use crate::store::{Blobs, Durability, Folder, Reader};
 
-/// Show a run: its steps, their checks, its artifacts
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:

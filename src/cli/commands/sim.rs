@@ -4,7 +4,6 @@ use crate::cli::{Exit, Failure, Ui};
 
 mod goals;
 
-/// Try out what would happen, without doing it
 #[derive(Args, Debug)]
 #[command(
     subcommand_required = true,

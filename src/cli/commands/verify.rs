@@ -15,7 +15,6 @@ use crate::store::Reader;
 /// How deep nested runs are looked at; deeper ones cannot be made.
 const DEPTH: usize = 32;
 
-/// Check again whether what a run says still holds
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Looks at every result that was checked: whether its files are what they were, whether the files of

@@ -10,7 +10,6 @@ use crate::repeat::Fate;
 use crate::report::record::{CacheStory, Record, Why, why};
 use crate::store::Reader;
 
-/// Explain why a step ran, failed, was repeated, skipped or reused
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:

@@ -6,7 +6,6 @@ use super::{add, check, grant, list, remove};
 use crate::cli::{Exit, Failure, Ui};
 use crate::name::PlanId;
 
-/// Set up and look after accounts at services, by the scripts of skills
 #[derive(Args, Debug)]
 #[command(
     subcommand_required = true,

@@ -3,7 +3,6 @@ use clap::{Args, Subcommand};
 use super::{autonomy, backfill, feedback, history, list, next, pause, run as goal_run, tighten};
 use crate::cli::{Exit, Failure, Ui, goals};
 
-/// Look at goals: what is kept true on a schedule
 #[derive(Args, Debug)]
 #[command(
     subcommand_required = true,

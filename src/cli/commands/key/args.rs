@@ -3,7 +3,6 @@ use clap::{Args, Subcommand};
 use super::{change, check_signature, make, show};
 use crate::cli::{Exit, Failure, Ui};
 
-/// Make, show and revoke the keys that sign approvals
 #[derive(Args, Debug)]
 #[command(
     subcommand_required = true,

@@ -6,7 +6,6 @@ use super::{
 };
 use crate::cli::{Exit, Failure, Ui};
 
-/// Look at skills, install and approve them: folders with a SKILL.md
 #[derive(Args, Debug)]
 #[command(
     subcommand_required = true,

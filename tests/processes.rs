@@ -95,3 +95,18 @@ fn the_second_interrupt_kills_at_once() {
     );
     nothing_runs(&sandbox);
 }
+
+#[test]
+fn a_step_ignores_what_whoever_started_wf_ignores_and_nothing_else() {
+    let sandbox = plan("  - {id: a, run: grep SigIgn /proc/self/status > seen}\n");
+    let mut told = sandbox.program("sh");
+    let script = "trap '' HUP; exec \"$0\" run plan.md";
+    told.args(["-c", script, env!("CARGO_BIN_EXE_wf")]);
+    assert!(told.status().unwrap().success());
+    let seen = sandbox.read("seen");
+    let mask = seen.trim().trim_start_matches("SigIgn:").trim();
+    let mask = u64::from_str_radix(mask, 16).unwrap();
+    // What the C library keeps for itself is no concern of programs.
+    let ignored: Vec<u32> = (1..=31).filter(|one| mask >> (one - 1) & 1 == 1).collect();
+    assert_eq!(ignored, [1], "{seen}");
+}

@@ -13,6 +13,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use rustix::fs::{Access, OFlags};
+use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags, Signal, WaitOptions};
 use serde::{Deserialize, Serialize};
 use tokio::io::unix::AsyncFd;
@@ -230,11 +231,11 @@ pub fn find(name: &str, path: Option<&str>, cwd: &Path) -> Result<PathBuf, Unabl
     let mut unusable = None;
     for dir in path.unwrap_or(DEFAULT_PATH).split(':') {
         let candidate = cwd.join(dir).join(name);
-        if candidate.is_file() {
-            if rustix::fs::access(&candidate, Access::EXEC_OK).is_ok() {
-                return Ok(candidate);
-            }
-            unusable.get_or_insert(candidate);
+        // What is mostly not there is asked about once.
+        match rustix::fs::access(&candidate, Access::EXEC_OK) {
+            Ok(()) if candidate.is_file() => return Ok(candidate),
+            Err(Errno::ACCESS) if candidate.is_file() => drop(unusable.get_or_insert(candidate)),
+            _ => {}
         }
     }
     Err(Unable::environmental(match unusable {

@@ -27,6 +27,13 @@ static FOLDER: Mutex<Option<OwnedFd>> = Mutex::new(None);
 /// Nothing to read, once it was opened.
 static NOTHING: OnceLock<OwnedFd> = OnceLock::new();
 
+/// How many signals are the system's and the C library's own, which ignores its two; those for real
+/// time follow.
+const OF_THE_SYSTEM: u32 = 33;
+
+/// The signals that are set back for what is started.
+static RESTORED: OnceLock<SigSet> = OnceLock::new();
+
 /// What is started.
 #[derive(Clone, Copy)]
 pub(super) struct Image<'a> {
@@ -165,12 +172,14 @@ fn start(image: Image<'_>, files: &PosixSpawnFileActions, flags: i32) -> io::Res
     Ok(Pid::from_raw(started.as_raw()).ok_or(io::ErrorKind::Other)?)
 }
 
-/// Signals as a program expects them: Rust ignores broken pipes.
+/// Signals as a program expects them.
 fn attributes(flags: i32) -> io::Result<PosixSpawnAttr> {
     let mut attributes = PosixSpawnAttr::init()?;
-    let mut restored = SigSet::empty();
-    restored.add(Signal::SIGPIPE);
-    attributes.set_sigdefault(&restored)?;
+    let restored = RESTORED.get_or_init(|| {
+        let status = std::fs::read_to_string("/proc/self/status");
+        restored(&status.unwrap_or_default())
+    });
+    attributes.set_sigdefault(restored)?;
     attributes.set_sigmask(&SigSet::empty())?;
     attributes.set_flags(
         PosixSpawnFlags::POSIX_SPAWN_SETSIGDEF
@@ -178,6 +187,30 @@ fn attributes(flags: i32) -> io::Result<PosixSpawnAttr> {
             | PosixSpawnFlags::from_bits_retain(flags),
     )?;
     Ok(attributes)
+}
+
+/// The signals that are set back to what they do by themselves, by the status of this process: all
+/// but those that whoever started it let it ignore. The C library does that to each anyway, and
+/// needs two calls for one that it has to ask about first. Rust ignores broken pipes.
+fn restored(status: &str) -> SigSet {
+    let mut lines = status.lines();
+    let ignored = lines.find_map(|line| line.strip_prefix("SigIgn:"));
+    let ignored = ignored.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
+    // Those for real time have no names here, and are not looked at one by one.
+    let mut restored = match ignored {
+        Some(ignored) if ignored >> OF_THE_SYSTEM == 0 => SigSet::all(),
+        _ => SigSet::empty(),
+    };
+    for signal in Signal::iterator() {
+        let bit = (signal as i32 - 1).unsigned_abs();
+        if ignored.is_some_and(|ignored| ignored >> bit & 1 == 0) {
+            restored.add(signal);
+        } else {
+            restored.remove(signal);
+        }
+    }
+    restored.add(Signal::SIGPIPE);
+    restored
 }
 
 /// Does something in a folder.
@@ -199,4 +232,30 @@ fn inside<T>(folder: &Path, work: impl FnOnce() -> io::Result<T>) -> io::Result<
 fn strings(texts: &[String]) -> io::Result<Vec<CString>> {
     let strings = texts.iter().map(|text| CString::new(text.as_bytes()));
     Ok(strings.collect::<Result<_, _>>()?)
+}
+
+#[cfg(test)]
+mod tests {
+    use nix::sys::signal::Signal;
+
+    use super::restored;
+
+    #[test]
+    fn what_was_ignored_stays_ignored_but_broken_pipes() {
+        let restored = |mask| restored(&format!("SigBlk:\t0\nSigIgn:\t{mask}\nSigCgt:\t0\n"));
+        // `nohup`, and broken pipes.
+        let set = restored("0000000180001001");
+        assert!(!set.contains(Signal::SIGHUP));
+        assert!(set.contains(Signal::SIGPIPE) && set.contains(Signal::SIGINT));
+        // `SIGINT`, and one for real time.
+        let set = restored("0000000200000002");
+        assert!(!set.contains(Signal::SIGINT) && set.contains(Signal::SIGPIPE));
+        assert!(set.contains(Signal::SIGTERM));
+    }
+
+    #[test]
+    fn without_an_answer_only_broken_pipes_are_set_back() {
+        let set = restored("");
+        assert!(set.contains(Signal::SIGPIPE) && !set.contains(Signal::SIGINT));
+    }
 }

@@ -47,7 +47,14 @@ pub fn serve(dir: &Path, id: &str, clock: Arc<dyn Clock>) -> io::Result<()> {
         .enable_all()
         .build()?;
     let desk = Desk::new(id.to_owned(), journal, clock);
-    let settled = runtime.block_on(keep(&desk))?;
+    let settled = runtime.block_on(async {
+        // A task of its own: what wakes the outermost future costs two calls of the system.
+        let mut alone = JoinSet::new();
+        alone.spawn(keep(desk));
+        let kept = alone.join_next().await;
+        kept.unwrap_or_else(|| Ok(Ok(false)))
+            .map_err(io::Error::other)
+    })??;
     let _ = std::fs::remove_file(journal::socket(dir, id));
     if settled {
         let _ = std::fs::remove_file(journal::path(dir, id));
@@ -62,7 +69,7 @@ pub fn serve(dir: &Path, id: &str, clock: Arc<dyn Clock>) -> io::Result<()> {
 
 /// Works until the engine is gone and nothing is under way; if the engine died, also until what
 /// steps left running has ended, or the run has. Says whether the end of everything is recorded.
-async fn keep(desk: &Arc<Desk>) -> io::Result<bool> {
+async fn keep(desk: Arc<Desk>) -> io::Result<bool> {
     let (listener, mut presence) = surroundings()?;
     let (to, mut accepted) = mpsc::unbounded_channel();
     let mut attempts = JoinSet::new();
@@ -77,7 +84,7 @@ async fn keep(desk: &Arc<Desk>) -> io::Result<bool> {
             connection = listener.accept() => {
                 match connection {
                     Ok((connection, _)) => {
-                        connections.spawn(attend(Arc::clone(desk), connection, to.clone()));
+                        connections.spawn(attend(Arc::clone(&desk), connection, to.clone()));
                     }
                     // Too many files are open: some will be closed.
                     Err(_) => tokio::time::sleep(SOON).await,
@@ -85,7 +92,7 @@ async fn keep(desk: &Arc<Desk>) -> io::Result<bool> {
             }
             Some(accepted) = accepted.recv() => {
                 if let Some(accepted) = accepted {
-                    let (desk, more) = (Arc::clone(desk), to.clone());
+                    let (desk, more) = (Arc::clone(&desk), to.clone());
                     attempts.spawn(Box::pin(async move { desk.work(accepted, &more).await }));
                 }
             }

@@ -3,7 +3,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::{ConfigFile, Durability, LogsFile, RetentionFile, SandboxFile};
-use crate::model::{Autonomy, OnFailure, Policy, Replan, Retry};
+use crate::model::{Autonomy, OnFailure, Policy, Replan};
 use crate::name::GateId;
 use crate::source::Spanned;
 use crate::spec::Defaults;
@@ -110,7 +110,7 @@ impl Default for Config {
                     on_failure: OnFailure::default(),
                     grace: Duration::from_secs(10),
                 },
-                retry: Retry::default(),
+                retry: std::sync::Arc::default(),
                 replan: Replan::default(),
             },
             says_strict: false,

@@ -101,7 +101,7 @@ fn key(task: &Task, step: &Step) -> Result<(Digest, Value, Vec<String>), Unable>
     });
     let files = files.map_err(logical)?;
     let session = &task.run.session;
-    let confined = session.around.as_ref().and(step.allow.as_ref());
+    let confined = session.around.as_ref().and(step.allow.as_deref());
     let basis = cache::Basis {
         work,
         cwd: step.cwd.as_deref().unwrap_or("."),

@@ -296,7 +296,7 @@ impl Task {
         Parts {
             host: &self.run.session.host,
             passed: &self.run.session.passed,
-            allow: self.run.session.around.as_ref().and(step.allow.as_ref()),
+            allow: self.run.session.around.as_ref().and(step.allow.as_deref()),
             plan: &self.run.plan.parts().env,
             step: &step.env,
             params: self.run.params(),

@@ -42,7 +42,7 @@ impl Machine {
             return;
         }
         let declared = plan.step(spot.ix());
-        let asks = declared.when.as_ref().is_some_and(Expr::asks_status);
+        let asks = declared.when.as_deref().is_some_and(Expr::asks_status);
         if self.state.forced() || self.state.ending() && !plan.is_finally(spot.ix()) {
             return self.finish(spot, Final::cancelled(self.ending_why()));
         }
@@ -232,7 +232,7 @@ impl Machine {
         self.plan
             .step(StepIx(step))
             .when
-            .as_ref()
+            .as_deref()
             .is_some_and(Expr::asks_status)
     }
 

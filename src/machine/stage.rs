@@ -69,7 +69,7 @@ pub fn is_plain(plan: &Plan, ix: StepIx) -> bool {
         && step.cache.is_none()
         && step.concurrency.is_none()
         && step.queue_timeout.is_none()
-        && !step.when.as_ref().is_some_and(Expr::asks_status)
+        && !step.when.as_deref().is_some_and(Expr::asks_status)
         && !step.env.iter().any(|variable| secret(&variable.value))
         && !plan.is_finally(ix)
         && !gated(GatePoint::Enter)

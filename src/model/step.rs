@@ -16,7 +16,7 @@ impl StepIx {
     }
 }
 
-/// One unit of work.
+/// One unit of work. What few steps say is kept apart: plans have many steps.
 #[derive(Clone, Debug)]
 pub struct Step {
     /// Its id, unique in the plan.
@@ -26,7 +26,7 @@ pub struct Step {
     /// The steps that must end first.
     pub depends_on: Vec<StepIx>,
     /// Whether to run at all, asked when the dependencies have ended.
-    pub when: Option<Expr>,
+    pub when: Option<Box<Expr>>,
     /// Over what it is repeated.
     pub fan: Fan,
     /// How many items may run at once; `None`: as many as the plan allows.
@@ -42,7 +42,7 @@ pub struct Step {
     /// The longest an attempt may wait for its turn once the step is ready.
     pub queue_timeout: Option<Duration>,
     /// When a failed attempt is followed by another.
-    pub retry: Retry,
+    pub retry: Arc<Retry>,
     /// Whether an interrupted attempt may simply be repeated.
     pub idempotent: bool,
     /// The criteria of its result, those of an earlier phase first.
@@ -56,13 +56,13 @@ pub struct Step {
     /// Globs of the files it must leave, relative to the workspace.
     pub artifacts: Vec<String>,
     /// What its result depends on, if it may be reused.
-    pub cache: Option<Cache>,
+    pub cache: Option<Box<Cache>>,
     /// The named lock held while it runs.
     pub concurrency: Option<String>,
     /// What its failure means for the run.
     pub on_error: OnError,
     /// What it may reach; `None`: it runs without a sandbox.
-    pub allow: Option<Allow>,
+    pub allow: Option<Box<Allow>>,
     /// How much it may use in its sandbox.
     pub limits: Limits,
     /// What decides the class of a failure before the built-in table does.
@@ -94,7 +94,7 @@ impl Step {
             cwd: None,
             timeout: None,
             queue_timeout: None,
-            retry: Retry::default(),
+            retry: Arc::default(),
             idempotent: false,
             verify: Vec::new(),
             loops: Loops::default(),

@@ -149,7 +149,7 @@ impl Decision<'_> {
         if !same.whole || !choice.through(&step.id).is_empty() {
             return Some(Reason::Inside);
         }
-        let asks = step.when.as_ref().is_some_and(asks_all);
+        let asks = step.when.as_deref().is_some_and(asks_all);
         let settled = if self.scene.now.is_finally(ix) {
             self.scene.good
         } else {

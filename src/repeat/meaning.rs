@@ -92,7 +92,7 @@ fn meaning(plan: &Plan, step: &Step) -> Value {
     let needs = step.depends_on.iter().map(|ix| plan.step(*ix).id.as_str());
     let mut said = json!({
         "needs": needs.collect::<Vec<_>>(),
-        "when": step.when.as_ref().map(Expr::source),
+        "when": step.when.as_deref().map(Expr::source),
         "fan": fan(&step.fan),
         "work": work(&step.work),
         "env": [env(&plan.parts().env), env(&step.env)],
@@ -102,7 +102,7 @@ fn meaning(plan: &Plan, step: &Step) -> Value {
         "verify": step.verify.iter().map(check).collect::<Vec<_>>(),
         "outputs": step.outputs.iter().map(|o| json!([o.name, o.schema.text()])).collect::<Vec<_>>(),
         "artifacts": step.artifacts,
-        "cache": step.cache.as_ref().map(|Cache { inputs, outputs }| {
+        "cache": step.cache.as_deref().map(|Cache { inputs, outputs }| {
             json!([inputs, outputs.iter().map(Template::source).collect::<Vec<_>>()])
         }),
     });

@@ -10,8 +10,8 @@ use super::{Choice, Fate};
 use crate::expr::{Expr, Template};
 use crate::machine::{Standing, StepState};
 use crate::model::{
-    Allow, Approve, Check, Fan, Needs, Object, OnFailure, Parts, Plan, Policy, Script, Step,
-    StepIx, Uses, Work,
+    Approve, Check, Fan, Needs, Object, OnFailure, Parts, Plan, Policy, Script, Step, StepIx, Uses,
+    Work,
 };
 use crate::name::{Name, PlanId, Spot};
 use crate::source::Span;
@@ -201,7 +201,7 @@ fn what_may_reach_something_else_runs_again() {
         for step in steps.iter_mut() {
             step.verify = vec![Check::new(name("ok"))];
         }
-        steps[0].allow = Some(Allow::default());
+        steps[0].allow = Some(Box::default());
         steps[1].verify[0].network = true;
         steps[2].verify[0].fixed = vec!["tests/*".into()];
     });
@@ -243,7 +243,11 @@ fn a_choice_adds_steps_or_leaves_the_rest_out() {
 
 #[test]
 fn finally_steps_rest_if_nothing_before_them_runs() {
-    let when = |text: &str| Expr::parse(text, Span::new(0, text.len())).ok();
+    let when = |text: &str| {
+        Expr::parse(text, Span::new(0, text.len()))
+            .ok()
+            .map(Box::new)
+    };
     let plan = plan(&["a", "x", "y", "z"], 1, |steps| {
         steps[2].when = when("failed()");
     });

@@ -218,7 +218,7 @@ fn certainly_skipped(
     params: &Object,
     skipped: &[Option<String>],
 ) -> Option<String> {
-    let when = step.when.as_ref();
+    let when = step.when.as_deref();
     if !when.is_some_and(crate::expr::Expr::asks_status) {
         let gone = |ix: &&StepIx| skipped.get(ix.at()).is_some_and(Option::is_some);
         if let Some(ix) = step.depends_on.iter().find(gone) {
@@ -281,7 +281,7 @@ finally:
                 on_failure: crate::model::OnFailure::Stop,
                 grace: std::time::Duration::ZERO,
             },
-            retry: crate::model::Retry::default(),
+            retry: std::sync::Arc::default(),
             replan: crate::model::Replan::default(),
         };
         let plan = lower(&load(&files, "a.md"), &defaults).unwrap();

@@ -1,5 +1,6 @@
 //! What a budget lets begin, rule by rule.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use wf::machine::{Effect, Happening, Ruling, Timer, Usage};
@@ -31,11 +32,11 @@ fn attempts(most: u32, reserve_ppm: u32) -> Budget {
     }
 }
 
-fn retry(max: u32) -> Retry {
-    Retry {
+fn retry(max: u32) -> Arc<Retry> {
+    Arc::new(Retry {
         max,
         ..Retry::default()
-    }
+    })
 }
 
 fn naps(steps: &mut [Step], seconds: u64) {

@@ -16,7 +16,8 @@ fn tried(step: &mut Step) {
         max: 5,
         on: vec![Class::Logical, Class::Environmental, Class::Interrupted],
         ..Retry::default()
-    };
+    }
+    .into();
 }
 
 /// A verdict: `+good`, `-sound`, or `?true` for what could not be judged.
@@ -203,10 +204,10 @@ fn an_engine_that_takes_over_tells_the_same() {
 fn the_first_attempt_is_told_what_the_checks_said_of_a_cached_result() {
     let mut run = Killed::new(single(|step| {
         tried(step);
-        step.cache = Some(Cache {
+        step.cache = Some(Box::new(Cache {
             inputs: Vec::new(),
             outputs: Vec::new(),
-        });
+        }));
     }));
     let found = Some(Cached {
         key: Digest::of(b"key"),

@@ -35,7 +35,8 @@ pub fn retried(step: &mut Step) {
         max: 3,
         backoff: 5 * SECOND,
         ..Retry::default()
-    };
+    }
+    .into();
 }
 
 fn plan(lines: &[&str], on_failure: OnFailure, change: impl FnOnce(&mut Vec<Step>)) -> Killed {
@@ -172,10 +173,10 @@ fn nobody_takes_a_lock_while_work_that_has_room_wants_its_own_back() {
 #[test]
 fn a_failure_keeps_a_place_from_beginning_that_is_looked_for_in_the_cache() {
     let mut killed = plan(&["a", "b"], OnFailure::Stop, |steps| {
-        steps[1].cache = Some(Cache {
+        steps[1].cache = Some(Box::new(Cache {
             inputs: Vec::new(),
             outputs: Vec::new(),
-        });
+        }));
     });
     killed.feed(ended(attempt("a", 1), Exit::Code { code: 1 }));
     let (state, why) = end_of(&killed.events, "b").unwrap();
@@ -193,10 +194,10 @@ fn a_failure_keeps_a_place_from_beginning_that_is_looked_for_in_the_cache() {
 #[test]
 fn a_failure_keeps_a_place_from_beginning_whose_cached_result_is_refuted() {
     let mut killed = plan(&["a", "b"], OnFailure::Stop, |steps| {
-        steps[1].cache = Some(Cache {
+        steps[1].cache = Some(Box::new(Cache {
             inputs: Vec::new(),
             outputs: Vec::new(),
-        });
+        }));
         steps[1].verify = vec![check("good")];
     });
     let key = wf::digest::Digest::of(b"key");
@@ -296,7 +297,7 @@ fn a_nested_run_verifies_no_step_whose_own_checks_did_not_run() {
 fn only_the_timer_of_the_next_attempt_lets_it_begin() {
     let mut killed = Killed::new(single(|step| {
         retried(step);
-        step.retry.on = vec![Class::Logical];
+        std::sync::Arc::make_mut(&mut step.retry).on = vec![Class::Logical];
         step.work = Work::Exec(vec![Template::literal("false")]);
     }));
     killed.feed(ended(attempt("a", 1), Exit::Code { code: 1 }));

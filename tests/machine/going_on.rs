@@ -154,9 +154,9 @@ fn an_item_that_failed_gives_no_outputs() {
 #[test]
 fn a_timer_that_goes_off_early_or_late_changes_nothing() {
     let mut rests = Killed::new(single(|step| {
-        step.retry.max = 1;
-        step.retry.on = vec![wf::model::Class::Logical];
-        step.retry.backoff = Duration::from_secs(5);
+        std::sync::Arc::make_mut(&mut step.retry).max = 1;
+        std::sync::Arc::make_mut(&mut step.retry).on = vec![wf::model::Class::Logical];
+        std::sync::Arc::make_mut(&mut step.retry).backoff = Duration::from_secs(5);
     }));
     let attempt = |attempt| wf::machine::Attempt {
         place: wf::machine::Place::of(&super::world::name("a")),

@@ -135,10 +135,10 @@ fn a_plan_is_refuted_by_its_own_criteria() {
 fn a_cached_result_is_checked_again_and_replaced_if_refuted() {
     let plan = || {
         let mut play = play(&["a"], OnFailure::Stop, |steps| {
-            steps[0].cache = Some(Cache {
+            steps[0].cache = Some(Box::new(Cache {
                 inputs: vec![],
                 outputs: vec![],
-            });
+            }));
             steps[0].verify = vec![check("good")];
         });
         play.cached = Some(Object::new());
@@ -281,7 +281,7 @@ fn kept_items_are_not_made_again() {
 fn a_run_that_took_too_long_has_failed_for_those_who_ask() {
     let mut steps = steps(&["a", "last"]);
     steps[0].work = Work::Wait(Wait::For(Duration::from_mins(1)));
-    steps[1].when = Some(expr("failed()"));
+    steps[1].when = Some(expr("failed()").into());
     let id = wf::name::PlanId::parse("slow").unwrap();
     let parts = Parts {
         timeout: Some(Duration::from_secs(5)),

@@ -134,7 +134,7 @@ fn what_is_kept_twice_or_nowhere_counts_once() {
 /// Replays a run whose only step is at some attempt, and lets that attempt fail.
 fn fail_at(attempt: u32, retry: Retry, idempotent: bool, exit: Exit) -> (Vec<Event>, Vec<Effect>) {
     let mut steps = steps(&["a"]);
-    (steps[0].retry, steps[0].idempotent) = (retry, idempotent);
+    (steps[0].retry, steps[0].idempotent) = (retry.into(), idempotent);
     let plan = plan_with(steps, 1, policy(OnFailure::Stop), Vec::new());
     let mut machine = Machine::new(plan, run_id(), Object::new());
     let at = Moment::from_millis(i64::MAX - 10);

@@ -291,7 +291,7 @@ fn a_cancellation_ends_the_rounds_and_is_judged_by_none() {
 #[test]
 fn what_is_skipped_by_rule_does_not_count_nor_what_hangs_on_it() {
     let mut play = play(&["a", "b", "c < b", "d < a"], Set::of(exact()), |steps| {
-        steps[1].when = Some(expr("params.region == 'us'"));
+        steps[1].when = Some(expr("params.region == 'us'").into());
         ways(&mut steps[0], &[("t", "x"), ("t", "y")]);
     });
     play.exits.insert("a", vec![away()]);

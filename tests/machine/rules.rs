@@ -47,8 +47,8 @@ fn a_false_condition_skips_and_always_works_transitively() {
         &["a", "b < a", "c < b", "d < c"],
         OnFailure::Stop,
         |steps| {
-            steps[0].when = Some(expr("params.region == 'us'"));
-            steps[2].when = Some(expr("always()"));
+            steps[0].when = Some(expr("params.region == 'us'").into());
+            steps[2].when = Some(expr("always()").into());
         },
     )
     .told();
@@ -70,8 +70,8 @@ fn a_step_that_asks_for_a_failure_survives_the_stop() {
         &["a", "repair < a", "other < a", "last"],
         OnFailure::Stop,
         |steps| {
-            steps[1].when = Some(expr("failed('a')"));
-            steps[3].when = Some(expr("failed()"));
+            steps[1].when = Some(expr("failed('a')").into());
+            steps[3].when = Some(expr("failed()").into());
         },
     )
     .fails("a", 1)
@@ -132,7 +132,8 @@ fn only_checks_verify_and_a_refuted_claim_is_tried_again() {
             max: 1,
             backoff: Duration::from_secs(2),
             ..Retry::default()
-        };
+        }
+        .into();
     });
     play.refute = vec!["a"];
     assert_eq!(
@@ -154,7 +155,8 @@ fn retries_wait_longer_each_time_and_only_for_their_classes() {
             backoff: Duration::from_secs(1),
             on,
             ..Retry::default()
-        };
+        }
+        .into();
     });
     let (signal, wrong) = (Exit::Signal { signal: 9 }, Exit::Code { code: 1 });
     start.exits.insert(
@@ -186,7 +188,7 @@ fn the_first_dependency_that_failed_is_named_and_the_stop_told_once() {
         .told();
     assert!(told.contains(&"c skipped unchecked: its dependency `a` failed".into()));
     let told = play(&["a", "b", "later < a b"], OnFailure::Stop, |steps| {
-        steps[2].when = Some(expr("always()"));
+        steps[2].when = Some(expr("always()").into());
         steps[2].on_error = OnError::Continue;
     })
     .fails("a", 1)
@@ -201,7 +203,7 @@ fn the_first_dependency_that_failed_is_named_and_the_stop_told_once() {
 #[test]
 fn a_run_in_which_nothing_ran_is_not_verified() {
     let told = play(&["a"], OnFailure::Stop, |steps| {
-        steps[0].when = Some(expr("params.region == 'us'"));
+        steps[0].when = Some(expr("params.region == 'us'").into());
     })
     .told();
     assert_eq!(told.last().unwrap(), "run succeeded reported");

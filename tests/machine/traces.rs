@@ -45,7 +45,7 @@ fn plan(path: &Path) -> Arc<Plan> {
         &loaded,
         &Defaults {
             policy,
-            retry: Retry::default(),
+            retry: Retry::default().into(),
             replan: Replan::default(),
         },
     )

@@ -107,8 +107,9 @@ fn decorate(step: &mut Step, dice: &mut Dice) {
             max: 1 + u32::try_from(dice.below(2)).unwrap(),
             on,
             ..Retry::default()
-        };
-        step.retry.backoff = Duration::from_secs(dice.next() % 5);
+        }
+        .into();
+        std::sync::Arc::make_mut(&mut step.retry).backoff = Duration::from_secs(dice.next() % 5);
     }
     if dice.one_in(4) {
         let items = (0..dice.below(5)).map(|n| json!(n)).collect();

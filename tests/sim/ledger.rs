@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use wf::digest::Digest;
+use wf::expr::Expr;
 use wf::machine::{
     Attempt, Decision, Event, Fact, GatePoint, Phase, Place, Round, Standing, StepState,
 };
@@ -375,23 +376,22 @@ impl Ledger {
 
 /// The step of a place.
 pub fn step_of<'a>(plan: &'a Plan, place: &Place) -> &'a Step {
-    plan.step(
-        plan.find(place.step.as_str())
-            .expect("the place is of this plan"),
-    )
+    plan.step(step_ix(plan, place))
 }
 
 /// Whether the step of a place is one of the `finally` steps.
 pub fn is_finally(plan: &Plan, place: &Place) -> bool {
-    plan.is_finally(
-        plan.find(place.step.as_str())
-            .expect("the place is of this plan"),
-    )
+    plan.is_finally(step_ix(plan, place))
+}
+
+fn step_ix(plan: &Plan, place: &Place) -> StepIx {
+    let found = plan.find(place.step.as_str());
+    found.expect("the place is of this plan")
 }
 
 /// Whether a step decides for itself, when others fail.
 pub fn asks_status(step: &Step) -> bool {
-    step.when.as_ref().is_some_and(wf::expr::Expr::asks_status)
+    step.when.as_deref().is_some_and(Expr::asks_status)
 }
 
 /// Whether the work of a step takes up room.

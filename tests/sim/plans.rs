@@ -185,7 +185,8 @@ fn decorate(step: &mut Step, dice: &mut Dice) {
             on,
             jitter,
             ..Retry::default()
-        };
+        }
+        .into();
     }
     if dice.one_in(3) {
         let lock = *dice.pick(&LOCKS);
@@ -221,10 +222,10 @@ fn work(step: &mut Step, dice: &mut Dice, from: i64, steady: bool) {
         3 => step.work = Work::Uses(Box::new(nested())),
         6 => step.work = gates::approve(dice, steady),
         4 | 5 => {
-            step.cache = Some(Cache {
+            step.cache = Some(Box::new(Cache {
                 inputs: Vec::new(),
                 outputs: Vec::new(),
-            });
+            }));
         }
         _ => {}
     }
@@ -285,7 +286,8 @@ fn condition(step: &mut Step, before: &[Step], dice: &mut Dice, steady: bool) {
         (2, _) => Some(expr(["params.go", "params.stay"][dice.below(2)])),
         (3, _) => gives("n").map(|from| expr(&format!("steps.{from}.outputs.n > 1"))),
         _ => None,
-    };
+    }
+    .map(Box::new);
 }
 
 fn plan_outputs(steps: &[Step], dice: &mut Dice) -> Vec<PlanOutput> {

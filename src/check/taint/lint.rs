@@ -7,7 +7,7 @@ use super::site::{self, Site};
 use crate::diag::{Code, Diagnostic};
 use crate::expr::{Ref, Template};
 use crate::model::taint::{Mixed, Summary, Taint, Taints};
-use crate::model::{OnFailure, Plan, Policy, Replan, Retry, Schema, Work};
+use crate::model::{OnFailure, Plan, Policy, Replan, Schema, Work};
 use crate::source::{Source, Span};
 use crate::spec::ast::{self, CheckWord, Gate, GateRef, ProviderWord, Step};
 use crate::spec::{Defaults, Loaded, lower};
@@ -56,7 +56,7 @@ fn defaults() -> Defaults {
             on_failure: OnFailure::default(),
             grace: Duration::ZERO,
         },
-        retry: Retry::default(),
+        retry: Arc::default(),
         replan: Replan::default(),
     }
 }

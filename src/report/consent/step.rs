@@ -57,7 +57,7 @@ pub(super) fn step(step: &Step, plan: &Plan, used: &mut Used, sheet: &mut Sheet)
     said("cwd", cwd.as_deref(), sheet);
     secrets(step, sheet);
     if matches!(does, Work::Run(_) | Work::Exec(_) | Work::Skill(_)) {
-        sandbox(allow.as_ref(), most, sheet);
+        sandbox(allow.as_deref(), most, sheet);
     }
     bound(sheet, "timeout", *timeout);
     bound(sheet, "queue_timeout", *queue_timeout);
@@ -66,7 +66,7 @@ pub(super) fn step(step: &Step, plan: &Plan, used: &mut Used, sheet: &mut Sheet)
     checks(verify, *loops, sheet);
     given(outputs, external, sheet);
     sheet.each(Kind::Data, Sense::Guard, "artifacts", artifacts);
-    cache(kept.as_ref(), sheet);
+    cache(kept.as_deref(), sheet);
     classify(rules, sheet, "");
 }
 
@@ -80,7 +80,7 @@ pub(super) fn way(other: &Alternative, used: &mut Used, sheet: &mut Sheet) {
     said("cwd", step.cwd.as_deref(), sheet);
     secrets(step, sheet);
     if matches!(step.work, Work::Run(_) | Work::Exec(_) | Work::Skill(_)) {
-        sandbox(step.allow.as_ref(), &step.limits, sheet);
+        sandbox(step.allow.as_deref(), &step.limits, sheet);
     }
     bound(sheet, "timeout", step.timeout);
     retry(&step.retry, sheet);

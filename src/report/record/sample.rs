@@ -160,10 +160,10 @@ pub(super) fn record() -> Record {
 /// The plan of the run.
 pub(super) fn plan() -> std::sync::Arc<Plan> {
     let build = Step {
-        retry: Retry {
+        retry: std::sync::Arc::new(Retry {
             max: 1,
             ..Retry::default()
-        },
+        }),
         ..plan_step("build", &[0])
     };
     Plan::new(Parts::new(

@@ -148,7 +148,7 @@ fn needs(of: &Why<'_>, step: &Step) -> Vec<String> {
 
 fn skip_rule(row: &StepRow, step: Option<&Step>) -> String {
     let asks = step
-        .and_then(|step| step.when.as_ref())
+        .and_then(|step| step.when.as_deref())
         .is_some_and(crate::expr::Expr::asks_status);
     if row.why.contains(SPENT) {
         "the rule: once a limit of the budget is reached, less what is kept, no step begins".into()

@@ -16,7 +16,7 @@ pub struct Defaults {
     /// How steps share the machine and what a failure does.
     pub policy: Policy,
     /// When a failed attempt is followed by another.
-    pub retry: Retry,
+    pub retry: Arc<Retry>,
     /// The numbers of plans that say `replan`. They do not make one of a plan that does not.
     pub replan: Replan,
 }

@@ -35,7 +35,7 @@ pub(super) fn step(
         id: step.id.value.clone(),
         title: step.title.as_deref().cloned(),
         depends_on,
-        when: step.when.as_ref().map(|when| when.value.clone()),
+        when: step.when.as_ref().map(|when| Box::new(when.value.clone())),
         fan: fan(step),
         max_parallel: step.max_parallel.as_ref().map(|limit| limit.value),
         work: work(step, among.file, lowering)?,
@@ -50,20 +50,14 @@ pub(super) fn step(
         outputs: outputs(step),
         external: external(step),
         artifacts: globs(&step.artifacts),
-        cache: step.cache.as_ref().map(|cache| Cache {
-            inputs: globs(&cache.inputs),
-            outputs: cache
-                .outputs
-                .iter()
-                .map(|glob| glob.value.clone())
-                .collect(),
-        }),
+        cache: step.cache.as_ref().map(|said| Box::new(cache(said))),
         concurrency: step.concurrency.as_ref().map(|lock| lock.value.clone()),
         on_error: step.on_error,
         allow: step
             .allow
             .as_deref()
-            .map(|said| skill::with_interpreter(step, lowering.loaded, allow(said))),
+            .map(|said| skill::with_interpreter(step, lowering.loaded, allow(said)))
+            .map(Box::new),
         limits: limits(step.limits.as_deref()),
         classify: rules(&step.classify),
         gates: gate::own(lowering.loaded, among.file, &step.gates)?,
@@ -89,6 +83,13 @@ fn alternatives(
         })
     })
     .collect()
+}
+
+fn cache(said: &ast::Cache) -> Cache {
+    Cache {
+        inputs: globs(&said.inputs),
+        outputs: said.outputs.iter().map(|glob| glob.value.clone()).collect(),
+    }
 }
 
 fn allow(said: &ast::Allow) -> Allow {
@@ -184,11 +185,11 @@ fn wait_for(wait: &ast::Wait) -> Option<Wait> {
 }
 
 /// What a step says of its retry, completed by the workspace's defaults.
-pub(super) fn retry(said: Option<&ast::Retry>, defaults: &Retry) -> Retry {
+pub(super) fn retry(said: Option<&ast::Retry>, defaults: &Arc<Retry>) -> Arc<Retry> {
     let Some(said) = said else {
-        return defaults.clone();
+        return Arc::clone(defaults);
     };
-    Retry {
+    Arc::new(Retry {
         max: said.max,
         backoff: said.backoff.map_or(defaults.backoff, |period| period.0),
         factor: said
@@ -201,7 +202,7 @@ pub(super) fn retry(said: Option<&ast::Retry>, defaults: &Retry) -> Retry {
             .as_ref()
             .map_or(defaults.jitter, |jitter| jitter.value),
         on: said.on.clone().unwrap_or_else(|| defaults.on.clone()),
-    }
+    })
 }
 
 /// How often the work may be sent back.

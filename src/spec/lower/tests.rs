@@ -1,3 +1,4 @@
+use std::sync::Arc;
 use std::time::Duration;
 
 use crate::model::{
@@ -7,10 +8,10 @@ use crate::model::{
 use crate::spec::{Defaults, Memory, load, lower};
 
 pub(super) fn defaults() -> Defaults {
-    let retry = Retry {
+    let retry = Arc::new(Retry {
         max: 1,
         ..Retry::default()
-    };
+    });
     let policy = Policy {
         max_parallel: 7,
         on_failure: OnFailure::Stop,
@@ -180,7 +181,7 @@ fn sandboxes_and_rules_arrive() {
         env: words("A"),
         exec: Some(words("sh")),
     };
-    assert_eq!(a.allow, Some(allow));
+    assert_eq!(a.allow.as_deref(), Some(&allow));
     let limits = Limits {
         memory: Some(1 << 20),
         cpu: Some(Duration::from_secs(2)),

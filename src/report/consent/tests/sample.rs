@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::model::{Goal, OnFailure, Parts, Plan, Policy, Replan, Retry, Step};
+use crate::model::{Goal, OnFailure, Parts, Plan, Policy, Replan, Step};
 use crate::name::PlanId;
 use crate::spec::{Defaults, Loaded, Memory, load, lower, lower_goal};
 
@@ -295,7 +295,7 @@ fn defaults() -> Defaults {
             on_failure: OnFailure::Stop,
             grace: Duration::from_secs(10),
         },
-        retry: Retry::default(),
+        retry: Arc::default(),
         replan: Replan::default(),
     }
 }

@@ -36,6 +36,7 @@ const fn target(load: &'static str, ratio: f64, seconds: f64) -> Target {
 }
 
 /// All of them. Seconds are meant for the machine of docs/performance.md; on others, ratios count.
+/// What was reached was made narrower, so that it is seen when it is lost.
 pub const ALL: [Target; 13] = [
     target("single-new", 4.5, 0.012),
     Target {
@@ -67,7 +68,7 @@ pub const ALL: [Target; 13] = [
         ..target("check10k", 7.0, 0.060)
     },
     Target {
-        mib: Some(200.0),
+        mib: Some(140.0),
         peer: Some(("make", 0.5)),
         ..target("check100k", 5.4, 0.65)
     },
@@ -80,7 +81,7 @@ pub const ALL: [Target; 13] = [
     Target {
         load: "resume",
         seconds: Some(0.65),
-        peer: Some(("ninja", 1.0)),
+        peer: Some(("ninja", 0.7)),
         ..NONE
     },
     Target {
@@ -92,7 +93,7 @@ pub const ALL: [Target; 13] = [
 ];
 
 /// The most flushes per step, by workload.
-const FLUSHES: [(&str, f64); 3] = [("chain50", 1.0), ("fan200", 0.55), ("fan200-p8", 0.2)];
+const FLUSHES: [(&str, f64); 3] = [("chain50", 1.0), ("fan200", 0.25), ("fan200-p8", 0.15)];
 
 /// Something that was asked, and what was found.
 pub struct Finding {

@@ -18,8 +18,8 @@ use crate::time::Clock;
 /// The most jobs of one transaction: it bounds how long the first of them waits.
 const MOST_JOBS: usize = 1000;
 
-/// How long something waits for what is to become durable with it.
-const SOON: Duration = Duration::from_millis(5);
+/// How long something waits at most for what is to become durable with it: nobody waits for it alone.
+const SOON: Duration = Duration::from_secs(1);
 
 /// A write-ahead log beyond this size is moved into the database when the store closes.
 const LARGE_LOG: u64 = 1 << 20;

@@ -1,3 +1,4 @@
+-- What the numbered files come to, as SQLite tells it; a test says what it is to be.
 CREATE TABLE events (
     seq    INTEGER PRIMARY KEY,
     run    INTEGER NOT NULL,

@@ -1,3 +1,4 @@
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -110,7 +111,7 @@ impl Default for Config {
                     on_failure: OnFailure::default(),
                     grace: Duration::from_secs(10),
                 },
-                retry: std::sync::Arc::default(),
+                retry: Arc::default(),
                 replan: Replan::default(),
             },
             says_strict: false,

@@ -2,9 +2,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use tokio::sync::watch;
-use tokio::task::JoinSet;
 
-use crate::exec::{Stop, keeper};
+use crate::exec::{Stop, alone, keeper};
 use crate::machine::{Approved, Event, Fact, Machine};
 use crate::model::Plan;
 use crate::name::RunId;
@@ -59,7 +58,7 @@ pub fn run(session: &Arc<Session>, request: Request) -> Result<Finished, EngineE
         let ongoing = ongoing(session, token, errand, None)?;
         let (stop, heard) = watch::channel(Stop::No);
         let dispatcher = Dispatcher::new(ongoing, machine, Some(new), None);
-        let works = Box::pin(signals::heeding(stop, on_its_own(dispatcher.work(heard))));
+        let works = Box::pin(signals::heeding(stop, alone(dispatcher.work(heard))));
         fenced(owned, works).await
     })
 }
@@ -126,7 +125,7 @@ fn go_on(
         let end = recorded_end(run, &events);
         let (stop, heard) = watch::channel(told);
         let dispatcher = Dispatcher::new(ongoing, machine, None, end).behind(&events);
-        let works = Box::pin(signals::heeding(stop, on_its_own(dispatcher.work(heard))));
+        let works = Box::pin(signals::heeding(stop, alone(dispatcher.work(heard))));
         let finished = fenced(async { Ok(fence) }, works).await?;
         session.store.release_run(run).await?;
         Ok(finished)
@@ -149,20 +148,6 @@ async fn fenced<T>(
         biased;
         error = lost => Err(error.into()),
         finished = work => finished,
-    }
-}
-
-/// Works as a task of its own: what wakes the outermost future costs two calls of the system, and
-/// what wakes a task none.
-async fn on_its_own<T: Send + 'static>(
-    work: impl Future<Output = Result<T, EngineError>> + Send + 'static,
-) -> Result<T, EngineError> {
-    let mut alone = JoinSet::new();
-    alone.spawn(work);
-    match alone.join_next().await {
-        Some(Ok(finished)) => finished,
-        Some(Err(error)) if error.is_panic() => std::panic::resume_unwind(error.into_panic()),
-        _ => Err(EngineError::Stuck),
     }
 }
 

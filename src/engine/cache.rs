@@ -30,16 +30,7 @@ pub(super) async fn look(
         place: place.clone(),
         attempt: 0,
     };
-    let task = Task {
-        run: Arc::clone(&run),
-        attempt,
-        item,
-        reads,
-        since: None,
-        seated: None,
-        correction: None,
-        tool_args: None,
-    };
+    let task = Task::new(Arc::clone(&run), attempt, item, reads);
     let found = blocking(move || find(&task)).await;
     let found = match found {
         Some(Ok(found)) => found,

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use tokio::sync::{oneshot, watch};
 
 use crate::exec::Stop;
-use crate::machine::{Ask, Attempt, Effect, Item, is_plain};
-use crate::model::{Object, Work};
+use crate::machine::{Ask, Attempt, Effect, is_plain};
+use crate::model::Work;
 
 use super::dispatch::Dispatcher;
 use super::run::Ongoing;
@@ -108,7 +108,7 @@ impl Dispatcher {
                     seated,
                     correction,
                     tool_args,
-                    ..task(run, attempt, item_value, reads)
+                    ..unit::Task::new(run, attempt, item_value, reads)
                 });
             }
             Effect::Stage {
@@ -123,7 +123,7 @@ impl Dispatcher {
                 self.start(unit::Task {
                     since,
                     seated,
-                    ..task(run, attempt, item_value, reads)
+                    ..unit::Task::new(run, attempt, item_value, reads)
                 });
             }
             Effect::Watch {
@@ -137,7 +137,7 @@ impl Dispatcher {
                 since: Some(since),
                 correction,
                 tool_args,
-                ..task(run, attempt, item_value, reads)
+                ..unit::Task::new(run, attempt, item_value, reads)
             }),
             other => self.look_at(run, other),
         }
@@ -244,19 +244,5 @@ impl Dispatcher {
         let (stop, heard) = watch::channel(Stop::No);
         self.stops.insert(attempt, stop);
         heard
-    }
-}
-
-/// The work of an attempt that begins now, is not counted, and is told nothing.
-fn task(run: Arc<Ongoing>, attempt: Attempt, item: Option<Item>, reads: Object) -> unit::Task {
-    unit::Task {
-        run,
-        attempt,
-        item,
-        reads,
-        since: None,
-        seated: None,
-        correction: None,
-        tool_args: None,
     }
 }

@@ -43,6 +43,25 @@ pub(super) struct Task {
 }
 
 impl Task {
+    /// The work of an attempt that begins now, is not counted, and is told nothing.
+    pub(super) fn new(
+        run: Arc<Ongoing>,
+        attempt: Attempt,
+        item: Option<Item>,
+        reads: Object,
+    ) -> Self {
+        Self {
+            run,
+            attempt,
+            item,
+            reads,
+            since: None,
+            seated: None,
+            correction: None,
+            tool_args: None,
+        }
+    }
+
     /// Does the work and says how it ended.
     pub(super) async fn work(self, stop: watch::Receiver<Stop>) -> Report {
         let run = Arc::clone(&self.run);
@@ -53,12 +72,8 @@ impl Task {
             Work::Wait(Wait::File(path)) => {
                 let exit = match self.known(&BTreeMap::new(), |known| path.render(known)) {
                     Ok(path) => {
-                        wait::file(
-                            &run.session.root.join(path),
-                            self.left_of(step.timeout),
-                            stop,
-                        )
-                        .await
+                        let path = run.session.root.join(path);
+                        wait::file(&path, self.left_of(step.timeout), stop).await
                     }
                     Err(error) => Unable::logical(error.to_string()).into(),
                 };

@@ -44,6 +44,7 @@ pub mod tree;
 pub mod usage;
 pub mod wait;
 
+mod alone;
 mod contain;
 mod ends;
 mod hands;
@@ -53,6 +54,7 @@ mod spawn;
 mod stop;
 mod unable;
 
+pub use alone::alone;
 pub use ends::Ends;
 pub use hands::Hands;
 pub use stop::Stop;

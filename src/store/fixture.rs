@@ -27,6 +27,19 @@ pub(super) fn stranger(dir: &Path) -> Connection {
     Connection::open_with_flags(dir.join("state.db"), OpenFlags::default()).unwrap()
 }
 
+/// How many transactions its write-ahead log holds: after a header of 32 bytes frames of a page and 24
+/// bytes before it, of which the last of a transaction says how large the database is.
+pub(super) fn commits(dir: &Path) -> usize {
+    let log = std::fs::read(dir.join("state.db-wal")).unwrap();
+    let number = |at: usize| u32::from_be_bytes(log[at..at + 4].try_into().unwrap());
+    let (page, salt) = (number(8) as usize, &log[16..24]);
+    let frames = (32..log.len()).step_by(24 + page);
+    frames
+        .take_while(|at| log[at + 8..at + 16] == *salt)
+        .filter(|at| number(at + 4) != 0)
+        .count()
+}
+
 pub(super) fn run_id(number: u8) -> RunId {
     RunId::from_bytes([number; 16])
 }

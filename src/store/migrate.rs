@@ -162,10 +162,8 @@ mod tests {
             told.concat()
         };
         let expected = tells(MIGRATIONS);
-        assert_eq!(
-            WHOLE, expected,
-            "migrations/whole.sql is to be:\n{expected}"
-        );
+        let (_, whole) = WHOLE.split_once('\n').unwrap();
+        assert_eq!(whole, expected, "below its first line");
         assert_eq!(tells(&[WHOLE]), expected);
     }
 }

@@ -45,7 +45,7 @@ impl Queue {
         self.send_as(Message::Work, work)
     }
 
-    /// Sends work that becomes durable with what is sent next, if that is soon.
+    /// Sends work that becomes durable with what is sent next, unless that takes long.
     pub(super) fn send_first<T, W>(&self, work: W) -> Ticket<T>
     where
         T: Send + 'static,

@@ -157,8 +157,8 @@ impl Writer {
     }
 }
 
-/// Adds the jobs that wait, and for a moment those that are on their way; says whether any will come
-/// after them.
+/// Adds the jobs that wait, and the one that is on its way, if any is; says whether any will come after
+/// them.
 fn gather(queue: &Receiver<Message>, jobs: &mut Vec<Box<dyn Job>>, mut more: bool) -> bool {
     while jobs.len() < MOST_JOBS {
         let came = if more {

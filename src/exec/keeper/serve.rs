@@ -17,7 +17,7 @@ use super::client::{DONE, FAREWELL, KILL};
 use super::desk::Desk;
 use super::journal::{self, Journal, Note};
 use crate::exec::contain::Group;
-use crate::exec::tree;
+use crate::exec::{alone, tree};
 use crate::time::Clock;
 
 /// How often the dead are looked for that came to this process.
@@ -47,14 +47,7 @@ pub fn serve(dir: &Path, id: &str, clock: Arc<dyn Clock>) -> io::Result<()> {
         .enable_all()
         .build()?;
     let desk = Desk::new(id.to_owned(), journal, clock);
-    let settled = runtime.block_on(async {
-        // A task of its own: what wakes the outermost future costs two calls of the system.
-        let mut alone = JoinSet::new();
-        alone.spawn(keep(desk));
-        let kept = alone.join_next().await;
-        kept.unwrap_or_else(|| Ok(Ok(false)))
-            .map_err(io::Error::other)
-    })??;
+    let settled = runtime.block_on(alone(keep(desk)))?;
     let _ = std::fs::remove_file(journal::socket(dir, id));
     if settled {
         let _ = std::fs::remove_file(journal::path(dir, id));

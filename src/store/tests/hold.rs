@@ -2,7 +2,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::super::fixture::{
-    NOW, first, name, new_run, next, open, run_ended, run_id, started, stranger,
+    NOW, commits, first, name, new_run, next, open, run_ended, run_id, started, stranger,
 };
 use super::super::{Durability, Fence, Store, StoreError, Taking, Token};
 use crate::machine::Place;
@@ -53,10 +53,12 @@ fn a_new_run_is_taken_with_what_records_it() {
     let dir = tempfile::tempdir().unwrap();
     let store = open(dir.path());
     let run = run_id(1);
+    let before = commits(dir.path());
     let (token, owned) = store.own_new_run(&run, "kept");
     let mut batch = first(&run, new_run("report"), vec![started("fetch")]);
     batch.token = token.clone();
     assert_eq!(store.append(batch).wait().unwrap().last, 1);
+    assert_eq!(commits(dir.path()), before + 1);
     assert_eq!(owned.wait().unwrap().token(), token);
     // Where nothing follows, it is taken all the same.
     let (_, owned) = store.own_new_run(&run_id(2), "kept");
@@ -92,6 +94,21 @@ fn a_run_is_given_back_with_its_end() {
     assert!(matches!(lost, StoreError::Fenced { .. }), "{lost}");
     drop((fence, mine));
     assert_eq!(write(&other, heir.token()), Ok(3), "it is another's now");
+}
+
+#[test]
+fn the_end_of_a_run_is_all_that_is_written() {
+    let dir = tempfile::tempdir().unwrap();
+    let (store, fence) = owner(dir.path(), &run_id(1));
+    // As long as somebody has it open, the log of the database stays.
+    let _other = stranger(dir.path());
+    let before = commits(dir.path());
+    let mut batch = next(&run_id(1), vec![run_ended()]);
+    batch.token = fence.token();
+    store.append(batch).wait().unwrap();
+    assert_eq!(commits(dir.path()), before + 1);
+    drop((fence, store));
+    assert_eq!(commits(dir.path()), before + 1);
 }
 
 #[test]

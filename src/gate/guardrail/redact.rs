@@ -24,7 +24,7 @@ pub fn redacted(detectors: &[String], text: &str) -> Option<String> {
 }
 
 /// Replaces findings; those that overlap are one, called by the first.
-fn without(text: &str, findings: &[Finding]) -> String {
+pub(super) fn without(text: &str, findings: &[Finding]) -> String {
     let mut new = String::with_capacity(text.len());
     let mut kept = 0;
     let mut findings = findings.iter().peekable();

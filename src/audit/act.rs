@@ -15,9 +15,9 @@ pub fn record(state: &Path, message: &Message) -> Result<(), StoreError> {
         return Ok(());
     }
     let failed = |error| StoreError::io("write the audit log in", state, &error);
-    let mut log = Log::open(state, &mut |_| {}).map_err(failed)?;
-    let begun = (log.ledger.n == 0).then(|| begun(state));
-    let written = log.add(&mut |_| {}, |turn| {
+    let mut log = Log::open(state).map_err(failed)?;
+    let begun = (log.ledger().n == 0).then(|| begun(state));
+    let written = log.add(|turn| {
         if let Some(begun) = begun.filter(|_| turn.ledger().n == 0) {
             turn.add(Entry::new(message.at, BEGUN).about(&begun));
         }

@@ -5,7 +5,6 @@ use std::time::Duration;
 
 use super::desk::Desk;
 use super::log::Log;
-use super::stats::Window;
 use crate::bus::{Leave, Tap};
 use crate::crash;
 use crate::store::StoreError;
@@ -49,13 +48,12 @@ impl Auditor {
     /// is known to have been watched.
     pub fn start(start: &Start, tap: Tap) -> Result<Self, StoreError> {
         let failed = |error| StoreError::io("write the audit log in", &start.state, &error);
-        let mut window = Window::default();
         crash::point("audit.before");
-        let mut log = Log::open(&start.state, &mut |record| window.add(record)).map_err(failed)?;
-        let desk = Desk::open(start, &mut log, &mut window).map_err(failed)?;
+        let mut log = Log::open(&start.state).map_err(failed)?;
+        let desk = Desk::open(start, &mut log).map_err(failed)?;
         crash::point("audit.after");
         let leave = tap.leave();
-        let worker = Worker { log, desk, window };
+        let worker = Worker { log, desk };
         let thread = Builder::new()
             .name("wf-audit".into())
             .spawn(move || worker.run(&tap))
@@ -95,7 +93,6 @@ impl Drop for Auditor {
 struct Worker {
     log: Log,
     desk: Desk,
-    window: Window,
 }
 
 impl Worker {
@@ -109,8 +106,8 @@ impl Worker {
             tap.wait(PAUSE)
         } {
             self.desk.hear(heard);
-            self.desk.write(&mut self.log, &mut self.window);
+            self.desk.write(&mut self.log);
         }
-        self.desk.close(&mut self.log, &mut self.window)
+        self.desk.close(&mut self.log)
     }
 }

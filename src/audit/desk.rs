@@ -1,4 +1,3 @@
-use std::cell::RefCell;
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
@@ -7,7 +6,7 @@ use std::time::Duration;
 use super::auditor::{Ended, Start};
 use super::fill::Past;
 use super::log::{Log, Turn};
-use super::record::{Entry, Record};
+use super::record::Entry;
 use super::stats::{Trigger, Window};
 use super::summary;
 use super::words::{
@@ -18,6 +17,10 @@ use crate::bus::{Bound, Heard, Message};
 use crate::crash;
 use crate::store::{Process, Reader, Seen};
 use crate::time::Clock;
+
+/// How much of the log is read before anything is written, in bytes, so that what is written need not
+/// be read for a report. More is left until one is due.
+const NEAR: u64 = 16 * 1024;
 
 /// What an auditor has heard and not yet written, and what it needs to write it.
 pub(super) struct Desk {
@@ -38,12 +41,16 @@ pub(super) struct Desk {
 
 impl Desk {
     /// Writes down that somebody watches.
-    pub(super) fn open(start: &Start, log: &mut Log, window: &mut Window) -> io::Result<Self> {
+    pub(super) fn open(start: &Start, log: &mut Log) -> io::Result<Self> {
         let process = Process::current();
         let mut me = Session { n: 0, process };
         let now = start.clock.now();
-        let begun = (log.ledger.n == 0).then(|| begun(&start.state));
-        log.add(&mut |record| window.add(record), |turn| {
+        let begun = (log.ledger().n == 0).then(|| begun(&start.state));
+        log.add(|turn| {
+            if turn.unread() <= NEAR {
+                // If that fails, so will what is due.
+                let _ = turn.window();
+            }
             if turn.ledger().n == 0 {
                 turn.add(Entry::new(now, BEGUN).about(&begun.unwrap_or(Begun { end: None })));
             }
@@ -90,36 +97,30 @@ impl Desk {
     }
 
     /// Writes what was heard. What follows a gap waits once: another process may fill it.
-    pub(super) fn write(&mut self, log: &mut Log, window: &mut Window) {
+    pub(super) fn write(&mut self, log: &mut Log) {
         let force = std::mem::take(&mut self.held);
-        let written = log.add(&mut |record| window.add(record), |turn| {
-            self.put(turn, force);
-        });
+        let written = log.add(|turn| self.put(turn, force));
         self.note(written);
-        if window.is_over(self.length) {
-            let report = window.report(Trigger::Periodic, Some(self.me.n));
-            let entry = Entry::new(self.clock.now(), REPORT).about(&report);
-            let written = log.add(&mut |record| window.add(record), |turn| turn.add(entry));
+        if log.spans(self.length) {
+            let length = self.length;
+            let written = log.add(|turn| {
+                self.report(turn, Trigger::Periodic, |window| window.is_over(length));
+            });
             self.note(written);
         }
     }
 
     /// Writes what is left, a report on it, and that this was all.
-    pub(super) fn close(mut self, log: &mut Log, window: &mut Window) -> Ended {
-        let written = log.add(&mut |record| window.add(record), |turn| {
+    pub(super) fn close(mut self, log: &mut Log) -> Ended {
+        let written = log.add(|turn| {
             self.put(turn, true);
             self.settle(turn, None);
         });
         self.note(written);
-        let window = RefCell::new(window);
         crash::point("audit.before");
-        let mut see = |record: &Record| window.borrow_mut().add(record);
         let now = self.clock.now();
-        let written = log.add(&mut see, |turn| {
-            if window.borrow().is_worth_telling() {
-                let report = window.borrow().report(Trigger::End, Some(self.me.n));
-                turn.add(Entry::new(now, REPORT).about(&report));
-            }
+        let written = log.add(|turn| {
+            self.report(turn, Trigger::End, Window::is_worth_telling);
             let mut open = turn.ledger().open.clone();
             open.retain(|session| session.n != self.me.n);
             let mut shift = shift(turn, &self.me, self.me.n, open);
@@ -129,6 +130,18 @@ impl Desk {
         crash::point("audit.after");
         self.note(written);
         self.ended
+    }
+
+    /// Adds a report, if the window is one to report on.
+    fn report(&mut self, turn: &mut Turn<'_>, trigger: Trigger, due: impl Fn(&Window) -> bool) {
+        match turn.window() {
+            Ok(window) if due(window) => {
+                let report = window.report(trigger, Some(self.me.n));
+                turn.add(Entry::new(self.clock.now(), REPORT).about(&report));
+            }
+            Ok(_) => {}
+            Err(error) => self.note(Err(error)),
+        }
     }
 
     fn note(&mut self, written: io::Result<()>) {
@@ -195,12 +208,22 @@ impl Desk {
     }
 
     /// Adds what others left unwritten when they died, up to an event that this one heard of, and
-    /// says that they died. Whoever lives writes its own.
+    /// says that they died. Whoever lives writes its own; at the end one is enough who does, and
+    /// will look at all the others.
     fn settle(&mut self, turn: &mut Turn<'_>, before: Option<u64>) {
-        let others: Vec<Session> = turn.ledger().open.clone();
-        let others = others.into_iter().filter(|session| session.n != self.me.n);
-        let (dead, living): (Vec<Session>, Vec<Session>) = others.partition(is_dead);
-        if before.is_some() || living.is_empty() {
+        let others = turn.ledger().open.clone().into_iter();
+        let (mut dead, mut lives) = (Vec::new(), false);
+        for session in others.filter(|session| session.n != self.me.n) {
+            if is_dead(&session) {
+                dead.push(session);
+                continue;
+            }
+            lives = true;
+            if before.is_none() {
+                break;
+            }
+        }
+        if before.is_some() || !lives {
             self.past.fill(turn, before, !self.settled);
         }
         self.settled = true;

@@ -5,12 +5,14 @@ use super::words::{
     BEGUN, Begun, CLOSED, CONFIRMED, Confirmed, FOUND_DEAD, OPENED, RESTORED, REWOUND, Rewound,
     Session, Shift,
 };
+use serde::{Deserialize, Serialize};
+
 use crate::bus::Bound;
 use crate::digest::Digest;
 use crate::time::Moment;
 
 /// What whoever writes the log must know of it: a fold of its records, or of the last of them.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Ledger {
     /// The number of the last record.
     pub n: u64,
@@ -62,6 +64,10 @@ impl Ledger {
                     self.open = shift.open;
                     self.seq = shift.seq;
                     self.boot = Some(shift.boot);
+                    if self.open.is_empty() {
+                        // Whoever could have said so has ended.
+                        self.unconfirmed.clear();
+                    }
                 }
             }
             RESTORED => {

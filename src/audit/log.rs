@@ -2,11 +2,17 @@ use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
+use super::known::Known;
 use super::ledger::Ledger;
 use super::mark;
 use super::record::{Entry, Record};
+use super::since::Since;
+use super::stats::{Unseen, Window};
 use super::tail;
+use super::view::View;
+use super::words::{CUT, REPORT, TORN};
 
 /// The folder of the auditor in the state folder.
 pub const FOLDER: &str = "audit";
@@ -19,10 +25,8 @@ pub const LOG: &str = "log.jsonl";
 pub(super) struct Log {
     dir: PathBuf,
     file: File,
-    /// How far it was read.
-    length: u64,
-    /// What it says.
-    pub ledger: Ledger,
+    known: Known,
+    view: View,
 }
 
 /// The log while nobody else can add to it.
@@ -30,75 +34,64 @@ pub(super) struct Turn<'a> {
     log: &'a mut Log,
     lines: String,
     ledger: Ledger,
-    new: Vec<Record>,
+    /// What is new, and how long the lines are up to its end.
+    new: Vec<(Record, usize)>,
 }
 
 impl Log {
-    /// Opens the log of a state folder, making it where there is none. `see` is shown the records
-    /// since the last report, and since somebody last began or ended to watch.
-    pub(super) fn open(state: &Path, see: &mut dyn FnMut(&Record)) -> io::Result<Self> {
+    /// Opens the log of a state folder, making it where there is none.
+    pub(super) fn open(state: &Path) -> io::Result<Self> {
         let dir = state.join(FOLDER);
         fs::create_dir_all(&dir)?;
         let file = options().open(dir.join(LOG))?;
         let mut log = Self {
             dir,
             file,
-            length: 0,
-            ledger: Ledger::default(),
+            known: Known::default(),
+            view: View::default(),
         };
-        log.lock()?;
-        let found = log.begin(see);
-        log.file.unlock()?;
-        found.map(|()| log)
+        log.add(|turn| {
+            let mark = mark::read(&turn.log.dir);
+            if let Some(cut) = mark.and_then(|mark| mark.cut(turn.ledger.n)) {
+                let at = turn.ledger.at;
+                turn.add(Entry::new(at, CUT).about(&cut));
+            }
+        })?;
+        Ok(log)
     }
 
-    fn begin(&mut self, see: &mut dyn FnMut(&Record)) -> io::Result<()> {
-        let read = tail::read(&self.file)?;
-        self.length = read.length;
-        for record in &read.records {
-            self.ledger.add(record);
-            see(record);
-        }
-        let mark = mark::read(&self.dir);
-        let mut turn = self.turn();
-        if let Some(torn) = read.torn {
-            turn.mend(torn)?;
-        }
-        if let Some(cut) = mark.and_then(|mark| mark.cut(turn.ledger.n)) {
-            let at = turn.ledger.at;
-            turn.add(Entry::new(at, super::words::CUT).about(&cut));
-        }
-        turn.write()?.iter().for_each(see);
-        Ok(())
+    /// What the next record depends on, as of when it was last looked at.
+    pub(super) fn ledger(&self) -> &Ledger {
+        &self.known.ledger
     }
 
-    /// Waits until nobody else adds to the log, reads what others added, and lets something be
-    /// added, all of it in one write. `see` is shown every new record, others' and own.
-    pub(super) fn add(
-        &mut self,
-        see: &mut dyn FnMut(&Record),
-        write: impl FnOnce(&mut Turn<'_>),
-    ) -> io::Result<()> {
+    /// Whether what came since the last report may span so much activity.
+    pub(super) fn spans(&self, length: Duration) -> bool {
+        self.known.since.spans(length)
+    }
+
+    /// Waits until nobody else adds to the log, learns what others added, and lets something be
+    /// added, all of it in one write.
+    pub(super) fn add(&mut self, write: impl FnOnce(&mut Turn<'_>)) -> io::Result<()> {
         self.lock()?;
-        let done = self.add_locked(see, write);
+        let done = self.add_locked(write);
         self.file.unlock()?;
         done
     }
 
-    fn add_locked(
-        &mut self,
-        see: &mut dyn FnMut(&Record),
-        write: impl FnOnce(&mut Turn<'_>),
-    ) -> io::Result<()> {
-        let (records, torn) = self.others()?;
-        records.iter().for_each(&mut *see);
-        let mut turn = self.turn();
+    fn add_locked(&mut self, write: impl FnOnce(&mut Turn<'_>)) -> io::Result<()> {
+        let torn = self.others()?;
+        let mut turn = Turn {
+            ledger: self.known.ledger.clone(),
+            log: self,
+            lines: String::new(),
+            new: Vec::new(),
+        };
         if let Some(torn) = torn {
             turn.mend(torn)?;
         }
         write(&mut turn);
-        turn.write()?.iter().for_each(see);
-        Ok(())
+        turn.write()
     }
 
     /// Gets the lock of the file that has the log's name: a restore puts another one there.
@@ -113,47 +106,58 @@ impl Log {
             self.file.unlock()?;
             fs::create_dir_all(&self.dir)?;
             self.file = options().open(path)?;
-            self.length = 0;
-            self.ledger = Ledger::default();
+            self.known = Known::default();
+            self.view = View::default();
         }
     }
 
-    /// What others added since it was read last.
-    fn others(&mut self) -> io::Result<(Vec<Record>, Option<tail::Torn>)> {
+    /// Learns what others added since it was last looked at: whoever wrote last left what there is
+    /// to know. If that died before, or wrote without, the lines are read.
+    fn others(&mut self) -> io::Result<Option<tail::Torn>> {
         let length = self.file.metadata()?.len();
-        if length == self.length {
-            return Ok((Vec::new(), None));
+        if length == self.known.length {
+            return Ok(None);
         }
-        let anew = length < self.length || self.length == 0;
-        let read = if anew {
+        if length < self.known.length {
             // It is not what it was; what is there counts.
-            self.ledger = Ledger::default();
-            tail::read(&self.file)?
+            self.known = Known::default();
+            self.view = View::default();
+        }
+        let left = mark::known(&self.dir, &self.file);
+        if let Some(left) = left.filter(|left| left.length > self.known.length) {
+            self.known = left;
+        }
+        let tail = if self.known.length == 0 {
+            let tail = tail::read(&self.file)?;
+            self.known.since = Since::new(tail.from, Unseen::default());
+            tail
         } else {
-            tail::lines(&self.file, self.length, length)?
+            tail::lines(&self.file, self.known.length, length)?
         };
-        self.length = read.length;
-        for record in &read.records {
-            self.ledger.add(record);
+        for record in &tail.records {
+            self.known.add(record);
         }
-        let records = if anew { Vec::new() } else { read.records };
-        Ok((records, read.torn))
-    }
-
-    fn turn(&mut self) -> Turn<'_> {
-        Turn {
-            ledger: self.ledger.clone(),
-            log: self,
-            lines: String::new(),
-            new: Vec::new(),
-        }
+        self.known.length = tail.length;
+        Ok(tail.torn)
     }
 }
 
 impl Turn<'_> {
-    /// What the log says, with what was added in this turn.
+    /// What the next record depends on, with what was added in this turn.
     pub(super) fn ledger(&self) -> &Ledger {
         &self.ledger
+    }
+
+    /// What came since the last report, without what was added in this turn.
+    pub(super) fn window(&mut self) -> io::Result<&Window> {
+        let log = &mut *self.log;
+        log.view.fill(&log.file, log.known.length, &log.known.since)
+    }
+
+    /// How much has to be read for that, in bytes.
+    pub(super) fn unread(&self) -> u64 {
+        let known = &self.log.known;
+        self.log.view.lacks(known.length, &known.since)
     }
 
     /// Adds a record.
@@ -162,30 +166,31 @@ impl Turn<'_> {
         self.lines += &line;
         self.lines.push('\n');
         self.ledger.add(&record);
-        self.new.push(record);
+        self.new.push((record, self.lines.len()));
     }
 
     /// Ends a last line that is whole, or takes away half a one, and says so.
     fn mend(&mut self, torn: tail::Torn) -> io::Result<()> {
         match torn {
-            tail::Torn::Whole(record) => {
-                self.log.file.write_all_at(b"\n", self.log.length)?;
-                self.log.length += 1;
+            tail::Torn::Whole { record, bytes } => {
+                let known = &mut self.log.known;
+                self.log.file.write_all_at(b"\n", known.length + bytes)?;
+                known.length += bytes + 1;
+                known.add(&record);
                 self.ledger.add(&record);
-                self.log.ledger.add(&record);
             }
             tail::Torn::Half { bytes, digest } => {
-                self.log.file.set_len(self.log.length)?;
+                self.log.file.set_len(self.log.known.length)?;
                 let about = serde_json::json!({ "bytes": bytes, "sha256": digest });
                 let at = self.ledger.at;
-                self.add(Entry::new(at, super::words::TORN).about(&about));
+                self.add(Entry::new(at, TORN).about(&about));
             }
         }
         Ok(())
     }
 
     /// Writes what was added. What cannot be written whole is taken back.
-    fn write(self) -> io::Result<Vec<Record>> {
+    fn write(self) -> io::Result<()> {
         let Self {
             log,
             lines,
@@ -193,16 +198,28 @@ impl Turn<'_> {
             new,
         } = self;
         if new.is_empty() {
-            return Ok(new);
+            return Ok(());
         }
-        if let Err(error) = log.file.write_all_at(lines.as_bytes(), log.length) {
-            let _ = log.file.set_len(log.length);
+        let known = &mut log.known;
+        let start = known.length;
+        if let Err(error) = log.file.write_all_at(lines.as_bytes(), start) {
+            let _ = log.file.set_len(start);
             return Err(error);
         }
-        log.length += lines.len() as u64;
-        log.ledger = ledger;
-        mark::write(&log.dir, &log.ledger);
-        Ok(new)
+        for (record, end) in new {
+            let (from, to) = (known.length, start + end as u64);
+            log.view.written(from, to, &record);
+            known.length = to;
+            known.since.widen(record.entry.at);
+            if record.entry.kind == REPORT
+                && let Some(since) = log.view.since(from, to)
+            {
+                known.since = since;
+            }
+        }
+        known.ledger = ledger;
+        mark::write(&log.dir, known, &log.file);
+        Ok(())
     }
 }
 

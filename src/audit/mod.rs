@@ -19,17 +19,23 @@ mod checkpoint;
 mod desk;
 mod fill;
 mod found;
+mod known;
 mod ledger;
 mod log;
 mod mark;
 mod read;
 mod record;
 mod restore;
+mod since;
 pub mod stats;
 mod summary;
 mod tail;
 mod verify;
+mod view;
 mod words;
+
+#[cfg(test)]
+mod tests;
 
 pub use act::record as record_act;
 pub use auditor::{Auditor, Ended, Start};

@@ -185,6 +185,14 @@ impl Record {
     }
 }
 
+impl Record {
+    /// What a line says, whether or not it is what was written; `None` if it is no record.
+    pub(super) fn believe(line: &[u8]) -> Option<Self> {
+        let record: Self = serde_json::from_slice(line).ok()?;
+        (record.v <= VERSION).then_some(record)
+    }
+}
+
 fn own_hash(mut value: Value) -> Digest {
     if let Value::Object(fields) = &mut value {
         fields.remove("hash");

@@ -17,6 +17,8 @@ pub(super) struct Tail {
     /// The records, in order: at least those since the last report, and since somebody last began
     /// or ended to watch. Lines that are no records are left out.
     pub records: Vec<Record>,
+    /// Where the first of them may begin, in bytes.
+    pub from: u64,
     /// How long the log is up to the end of its last whole line, in bytes.
     pub length: u64,
     /// What stands behind the last end of a line.
@@ -27,7 +29,12 @@ pub(super) struct Tail {
 #[derive(Debug, PartialEq)]
 pub(super) enum Torn {
     /// It is a whole record all the same.
-    Whole(Box<Record>),
+    Whole {
+        /// Which.
+        record: Box<Record>,
+        /// How long it is.
+        bytes: u64,
+    },
     /// It is half a one.
     Half {
         /// How long it is.
@@ -80,18 +87,23 @@ fn split(text: &[u8], from: u64) -> Tail {
     let (whole, rest) = text.split_at(end);
     let whole = String::from_utf8_lossy(whole);
     let records = whole.lines().filter_map(|line| Record::parse(line).ok());
+    let bytes = rest.len() as u64;
     let torn = || match str::from_utf8(rest)
         .ok()
         .and_then(|line| Record::parse(line).ok())
     {
-        Some(record) => Torn::Whole(Box::new(record)),
+        Some(record) => Torn::Whole {
+            record: Box::new(record),
+            bytes,
+        },
         None => Torn::Half {
-            bytes: rest.len() as u64,
+            bytes,
             digest: Digest::of(rest),
         },
     };
     Tail {
         records: records.collect(),
+        from,
         length: from + end as u64,
         torn: (!rest.is_empty()).then(torn),
     }

@@ -1,5 +1,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
+use serde::{Deserialize, Serialize};
+
 use crate::audit::record::{Record, Source};
 use crate::audit::words::{
     CLOSED, CONFIRMED, Confirmed, FOUND_DEAD, LOST, Lost, OPENED, Read, Shift,
@@ -10,15 +12,31 @@ use crate::audit::words::{
 /// An event that was read in the database is explained if an auditor that watched at the time
 /// died, lost messages, or says later that it heard of it. If all of them ended well and said
 /// nothing, the event came into the database behind their backs.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Unseen {
     open: BTreeSet<u64>,
     boot: Option<String>,
     /// Auditors before which the machine was started anew, or that lost messages.
     excused: BTreeSet<u64>,
-    /// By the event: who could have heard of it.
-    waiting: BTreeMap<u64, BTreeSet<u64>>,
+    /// By the event: by whom it was read, while somebody may still say to have heard of it.
+    waiting: BTreeMap<u64, Reading>,
     behind: BTreeSet<u64>,
+}
+
+/// A record of an event that was read in the database.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct Reading {
+    /// Its number.
+    n: u64,
+    /// The auditor that cannot have heard of it: it was there before that one heard anything.
+    but: Option<u64>,
+}
+
+impl Reading {
+    /// Whether an auditor that has watched since could have heard of it.
+    fn heard_by(self, auditor: u64) -> bool {
+        auditor < self.n && self.but != Some(auditor)
+    }
 }
 
 impl Unseen {
@@ -26,7 +44,7 @@ impl Unseen {
     pub fn add(&mut self, record: &Record) {
         let entry = &record.entry;
         if let (Some(db), Source::Database) = (entry.db, entry.source) {
-            self.read(db.seq, entry.read());
+            self.read(record.n, db.seq, entry.read());
         }
         match entry.kind.as_str() {
             OPENED | CLOSED | FOUND_DEAD => {
@@ -51,21 +69,21 @@ impl Unseen {
         }
     }
 
-    fn read(&mut self, seq: u64, read: Option<Read>) {
-        let by = read.map(|read| read.by);
-        let late = read.is_some_and(|read| read.late);
-        if by.is_some_and(|by| late && self.excused.contains(&by)) {
+    fn read(&mut self, n: u64, seq: u64, read: Option<Read>) {
+        let but = read.filter(|read| read.late).map(|read| read.by);
+        if but.is_some_and(|by| self.excused.contains(&by)) {
             return;
         }
-        let mut could = self.open.clone();
-        if late {
-            // It was there before this one heard anything.
-            could.retain(|one| Some(*one) != by);
-        }
-        if could.is_empty() {
+        let reading = Reading { n, but };
+        let mut could = self
+            .open
+            .iter()
+            .filter(|one| reading.heard_by(**one))
+            .peekable();
+        if could.peek().is_none() {
             self.behind.insert(seq);
-        } else if !could.iter().any(|one| self.excused.contains(one)) {
-            self.waiting.insert(seq, could);
+        } else if !could.any(|one| self.excused.contains(one)) {
+            self.waiting.insert(seq, reading);
         }
     }
 
@@ -86,18 +104,20 @@ impl Unseen {
 
     /// One who could have heard of them cannot say so.
     fn explain(&mut self, auditor: u64) {
-        self.waiting.retain(|_, could| !could.contains(&auditor));
+        self.waiting.retain(|_, reading| !reading.heard_by(auditor));
     }
 
     /// One who could have heard of them did not.
     fn cleared(&mut self, auditor: u64) {
-        let behind = &mut self.behind;
-        self.waiting.retain(|seq, could| {
-            could.remove(&auditor);
-            if could.is_empty() {
+        let (open, behind) = (&self.open, &mut self.behind);
+        // Who watches is asked in order, so the first of the others tells for most.
+        let others = || open.iter().filter(|one| **one != auditor);
+        self.waiting.retain(|seq, reading| {
+            let waits = !reading.heard_by(auditor) || others().any(|one| reading.heard_by(*one));
+            if !waits {
                 behind.insert(*seq);
             }
-            !could.is_empty()
+            waits
         });
         self.excused.remove(&auditor);
     }

@@ -29,6 +29,19 @@ impl Window {
         }
     }
 
+    /// A window that begins with a report, before which events were left to be judged.
+    pub fn behind(unseen: Unseen) -> Self {
+        Self {
+            unseen,
+            ..Self::default()
+        }
+    }
+
+    /// What is left to be judged of events.
+    pub fn unseen(&self) -> &Unseen {
+        &self.unseen
+    }
+
     /// Takes a record into account. A report begins a new window.
     pub fn add(&mut self, record: &Record) {
         let entry = &record.entry;

@@ -174,7 +174,7 @@ fn concluded(
 ) -> Result<Finished, EngineError> {
     let finished = block_on(async {
         let finished = work.await?;
-        sweep(session.store.folder(), session.hands.keeper()).await?;
+        sweep(session.store.folder()).await?;
         Ok(finished)
     });
     match &finished {
@@ -190,23 +190,20 @@ fn concluded(
 /// Ends what runs that have ended left behind because their engines died: services that their
 /// steps started, and those who keep them.
 pub fn tidy(state: &Folder) -> Result<(), EngineError> {
-    block_on(sweep(state, None))
+    block_on(sweep(state))
 }
 
-async fn sweep(state: &Folder, own: Option<&str>) -> Result<(), EngineError> {
+async fn sweep(state: &Folder) -> Result<(), EngineError> {
     let dir = state.keepers();
-    let past = keeper::keepers(&dir);
-    let past: Vec<&String> = past
-        .iter()
-        .filter(|one| own != Some(one.as_str()))
-        .collect();
-    if past.is_empty() {
+    // Engines that live end their keepers themselves.
+    let orphans = keeper::orphans(&dir);
+    if orphans.is_empty() {
         return Ok(());
     }
     let reader = Reader::open(state.path())?;
-    for one in past {
-        if !reader.needs_keeper(one)? {
-            keeper::conclude(&dir, one).await;
+    for orphan in &orphans {
+        if !reader.needs_keeper(orphan)? {
+            keeper::conclude(&dir, orphan).await;
         }
     }
     Ok(())

@@ -1,4 +1,4 @@
-use std::fs::DirBuilder;
+use std::fs::{DirBuilder, File};
 use std::io::{self, Read as _, Write as _};
 use std::net::Shutdown;
 use std::os::fd::OwnedFd;
@@ -40,6 +40,8 @@ pub struct Keeper {
     id: String,
     socket: PathBuf,
     presence: StdStream,
+    /// Tells others that this engine lives.
+    _claim: File,
     /// Where attempts are asked for, once one was.
     attempts: Mutex<Option<Arc<Mux>>>,
     /// Connections for probes, on which nothing is asked now.
@@ -88,6 +90,7 @@ impl Keeper {
         DirBuilder::new().recursive(true).mode(0o700).create(dir)?;
         let socket = journal::socket(dir, &id);
         let listener = call::at(&socket, |path| UnixListener::bind(path))?;
+        let claim = journal::claim(&journal::path(dir, &id))?;
         let (presence, other) = StdStream::pair()?;
         #[expect(
             clippy::disallowed_methods,
@@ -110,6 +113,7 @@ impl Keeper {
             id,
             socket,
             presence,
+            _claim: claim,
             attempts: Mutex::default(),
             free: Mutex::default(),
             lost: AtomicBool::new(false),

@@ -1,5 +1,5 @@
 use std::collections::BTreeSet;
-use std::fs::{File, OpenOptions};
+use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
@@ -85,6 +85,21 @@ impl Journal {
     }
 }
 
+/// Says that the engine lives that a keeper works for, as long as what is given lives: as with all
+/// locks of files, its death ends that. Makes the journal, in which the keeper will write.
+pub(super) fn claim(path: &Path) -> io::Result<File> {
+    let file = Journal::open(path)?.0;
+    // Where files cannot be locked, keepers are asked.
+    let _ = file.lock();
+    Ok(file)
+}
+
+/// Whether the engine is gone that a keeper worked for, and the journal is still there.
+pub(super) fn is_orphaned(path: &Path) -> bool {
+    let lock = |file: File| file.try_lock_shared();
+    File::open(path).is_ok_and(|file| !matches!(lock(file), Err(TryLockError::WouldBlock)))
+}
+
 /// Reads what a journal says of an attempt; `None`: nothing. A line that is torn, because the
 /// keeper died while it wrote, was not yet relied on.
 pub fn read(path: &Path, task: &Task) -> io::Result<Option<Entry>> {
@@ -155,7 +170,7 @@ pub(super) fn socket(dir: &Path, keeper: &str) -> PathBuf {
 
 #[cfg(test)]
 mod tests {
-    use super::{Journal, Note, Task, path, read};
+    use super::{Journal, Note, Task, claim, is_orphaned, path, read};
     use crate::exec::Ends;
     use crate::exec::attempt::Gone;
     use crate::machine::{Attempt, Exit, Place, Usage};
@@ -216,5 +231,21 @@ mod tests {
         let b = read(&path, &task("b")).unwrap().unwrap();
         assert_eq!((b.mark.as_str(), b.process, b.gone), ("k1-2", None, None));
         assert_eq!(read(&path, &task("c")).unwrap(), None);
+    }
+
+    #[test]
+    fn a_journal_is_orphaned_once_the_engine_is_gone() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = path(dir.path(), "k1");
+        assert!(!is_orphaned(&path), "nobody left anything");
+        let claimed = claim(&path).unwrap();
+        let keeper = Journal::open(&path).unwrap();
+        assert!(!is_orphaned(&path));
+        drop(claimed);
+        assert!(
+            is_orphaned(&path) && is_orphaned(&path),
+            "the keeper claims nothing"
+        );
+        drop(keeper);
     }
 }

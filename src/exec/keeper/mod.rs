@@ -37,5 +37,5 @@ pub use client::{Keeper, Lost, Start};
 pub use journal::{Entry, Journal, Note, read as read_journal};
 pub use message::Task;
 pub use pool::Seat;
-pub use recall::{Past, Recall, at_work, conclude, keepers, outlast, recall};
+pub use recall::{Past, Recall, at_work, conclude, keepers, orphans, outlast, recall};
 pub use serve::serve;

@@ -164,6 +164,13 @@ pub fn keepers(dir: &Path) -> Vec<String> {
         .collect()
 }
 
+/// The keepers that left something in a folder, and whose engines are gone.
+pub fn orphans(dir: &Path) -> Vec<String> {
+    let orphaned = |(_, path): &(String, PathBuf)| journal::is_orphaned(path);
+    let found = journals(dir).into_iter().filter(orphaned);
+    found.map(|(keeper, _)| keeper).collect()
+}
+
 /// Lets a keeper of the past end, with what steps left running, once its run has ended. What one
 /// left that died is killed. A keeper whose engine lives is left alone.
 pub async fn conclude(dir: &Path, keeper: &str) {
@@ -171,6 +178,8 @@ pub async fn conclude(dir: &Path, keeper: &str) {
     match tokio::time::timeout(PATIENCE, call::last(&socket)).await {
         Ok(Ok(true)) | Err(_) => {}
         Ok(Ok(false)) => return,
+        // It ended by itself just now.
+        Ok(Err(_)) if !path.exists() => {}
         Ok(Err(_)) => {
             let (id, journal) = (keeper.to_owned(), path.clone());
             let killing = move || kill_the_rest(&id, &journal);

@@ -99,6 +99,48 @@ fn several_programs_write_one_log() {
 }
 
 #[test]
+fn what_several_programs_do_is_in_one_report_each() {
+    let sandbox = Sandbox::new();
+    sandbox.file("wf.yaml", "audit: {window: 200ms}\n");
+    let steps: String = (0..5)
+        .map(|n| format!("  - {{id: s{n}, run: sleep 0.2}}\n"))
+        .collect();
+    let plan = format!("---\nkind: plan\nid: p\npolicy: {{max_parallel: 1}}\nsteps:\n{steps}---\n");
+    sandbox.file("plan.md", plan);
+    let running: Vec<_> = (0..3)
+        .map(|_| sandbox.start(&["run", "plan.md", "-q"]))
+        .collect();
+    for child in running {
+        assert!(child.wait_with_output().unwrap().status.success());
+    }
+    verify(&sandbox).exits(0);
+    let all = lines(&sandbox);
+    let reports: Vec<serde_json::Value> = all
+        .iter()
+        .map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap())
+        .filter(|record| record["kind"] == "report")
+        .map(|record| record["about"].clone())
+        .collect();
+    let sum = |of: &dyn Fn(&serde_json::Value) -> &serde_json::Value| -> u64 {
+        reports
+            .iter()
+            .filter_map(|report| of(report).as_u64())
+            .sum()
+    };
+    assert!(reports.iter().any(|report| report["trigger"] == "periodic"));
+    assert_eq!(sum(&|report| &report["tasks_observed"]), 15, "{reports:?}");
+    assert_eq!(sum(&|report| &report["runs"]["started"]), 3);
+    assert_eq!(sum(&|report| &report["runs"]["succeeded"]), 3);
+    for report in &reports {
+        assert_eq!(
+            report["boundary_violations"],
+            serde_json::json!([]),
+            "{report}"
+        );
+    }
+}
+
+#[test]
 fn a_log_that_cannot_be_written_stops_the_start_of_a_run() {
     let sandbox = lived(1);
     std::fs::remove_dir_all(sandbox.at(".wf/audit")).unwrap();

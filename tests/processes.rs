@@ -21,6 +21,18 @@ fn nothing_runs(sandbox: &Sandbox) {
     assert!(left.is_empty(), "{left:?}");
 }
 
+/// Whether somebody holds the journal of the one keeper.
+fn is_claimed(sandbox: &Sandbox) -> bool {
+    let files = std::fs::read_dir(sandbox.at(".wf/keepers")).unwrap();
+    let mut paths = files.map(|file| file.unwrap().path());
+    let journal = paths.find(|path| path.extension().is_some_and(|end| end == "journal"));
+    let journal = std::fs::File::open(journal.unwrap()).unwrap();
+    matches!(
+        journal.try_lock_shared(),
+        Err(std::fs::TryLockError::WouldBlock)
+    )
+}
+
 #[test]
 fn a_timeout_takes_a_daemon_along() {
     let steps = format!("  - id: a\n    timeout: 1s\n    run: |\n      {DAEMON}\n      sleep 60\n");
@@ -49,8 +61,11 @@ fn a_service_outlives_a_dead_engine_until_the_run_ends() {
     let sandbox = plan(&steps);
     let mut engine = sandbox.start(&["run", "plan.md"]);
     until("the service is there", || sandbox.at("served").exists());
+    // Others that tidy up leave the keeper alone as long as its engine lives.
+    assert!(is_claimed(&sandbox));
     engine.kill().unwrap();
     engine.wait().unwrap();
+    assert!(!is_claimed(&sandbox));
     let serving = || {
         lines_of_ps(&sandbox)
             .iter()

@@ -208,8 +208,8 @@ impl Desk {
     }
 
     /// Adds what others left unwritten when they died, up to an event that this one heard of, and
-    /// says that they died. Whoever lives writes its own; at the end one is enough who does, and
-    /// will look at all the others.
+    /// says that they died. Whoever lives writes its own; at the end it is enough that one does:
+    /// who ends last looks at all.
     fn settle(&mut self, turn: &mut Turn<'_>, before: Option<u64>) {
         let others = turn.ledger().open.clone().into_iter();
         let (mut dead, mut lives) = (Vec::new(), false);

@@ -183,9 +183,7 @@ impl Record {
         }
         Ok(record)
     }
-}
 
-impl Record {
     /// What a line says, whether or not it is what was written; `None` if it is no record.
     pub(super) fn believe(line: &[u8]) -> Option<Self> {
         let record: Self = serde_json::from_slice(line).ok()?;

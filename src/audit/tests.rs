@@ -226,3 +226,18 @@ fn nobody_reads_what_others_wrote_until_a_report_is_due() {
     assert_eq!(known(&mut mine), of_all(dir.path()));
     assert_eq!(unread(&mut mine), 0);
 }
+
+#[test]
+fn what_is_known_takes_no_more_room_than_it_needs() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut log = Log::open(dir.path()).unwrap();
+    let size = || fs::metadata(mark(dir.path())).unwrap().len();
+    (0..100).for_each(|_| act(&mut log, Act::Open));
+    assert!(size() > 10_000, "{}", size());
+    (0..100).for_each(|_| act(&mut log, Act::Close));
+    assert!(size() < 6_000, "{}", size());
+    assert_eq!(
+        known(&mut Log::open(dir.path()).unwrap()),
+        of_all(dir.path())
+    );
+}

@@ -1,6 +1,6 @@
 //! The lock file: which skills a workspace has, byte by byte, and who approved them. Pure.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
@@ -41,6 +41,13 @@ pub struct Locked {
     pub digest: Digest,
     /// Its files by path.
     pub files: BTreeMap<String, LockedFile>,
+    /// What its files were granted beyond what it declares, by file: `env NAME`, `net WHAT`, or
+    /// the code of a rule.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub granted: BTreeMap<String, BTreeSet<String>>,
+    /// The dangers that are accepted: by the code of a rule, the files with their digests.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub exceptions: BTreeMap<String, BTreeMap<String, LockedFile>>,
     /// The digest of the install report.
     #[serde(with = "text")]
     pub report: Digest,
@@ -108,6 +115,21 @@ pub struct BadLock {
     pub why: String,
 }
 
+impl Locked {
+    /// Why an exception does not hold: it is of other bytes than those that are locked.
+    fn void(&self) -> Option<String> {
+        let mut all = self
+            .exceptions
+            .iter()
+            .flat_map(|(rule, files)| files.iter().map(move |(path, file)| (rule, path, file)));
+        let (rule, path, _) = all.find(|(_, path, file)| self.files.get(*path) != Some(file))?;
+        let (rule, path) = (rule.escape_debug(), path.escape_debug());
+        Some(format!(
+            "the exception from `{rule}` is not for the bytes that {path} has"
+        ))
+    }
+}
+
 impl Default for Lock {
     fn default() -> Self {
         Self {
@@ -161,6 +183,8 @@ impl Lock {
             if !is_name {
                 let why = "this is no name of a skill that can be locked";
                 Some((name.as_str(), why.to_owned()))
+            } else if let Some(why) = locked.void() {
+                Some((name.as_str(), why))
             } else if places.any(|place| place == locked.folder) {
                 None
             } else {

@@ -30,7 +30,7 @@ pub fn text(fetched: &Fetched, done: &Transformation, studied: &Studied, is_dry:
             .map(|out| format!("{}: {}", visible(&out.path), out.why)),
     );
     text += &by_hand(done);
-    let found = tell::warned(studied);
+    let found = tell::findings(studied);
     if !found.is_empty() {
         let _ = write!(text, "\n{}\n{found}", paint(BOLD, "inspection"));
     }
@@ -86,8 +86,8 @@ fn next(done: &Transformation, studied: &Studied, is_dry: bool) -> String {
     } else {
         format!("imported {SKILLS}/{name}; no run uses it before it is locked\n")
     };
-    if studied.has_errors() {
-        text += "what is marked above refuses the lock: change the skill first\n";
+    if studied.is_dangerous() {
+        text += "a danger refuses the lock: change the skill first\n";
     }
     text + &format!("look at it and lock it: wf skill lock {name}\n")
 }

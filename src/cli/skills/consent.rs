@@ -60,15 +60,27 @@ fn period(text: &str) -> Result<Duration, String> {
     Ok(asks)
 }
 
-/// What an approval of a skill is bound to: every file, the install report, and all of it together
-/// with what can be executed. The last two stand behind an empty part, which no file has.
+/// What an approval of a skill is bound to: every file, the install report, all of it together
+/// with what can be executed, what it was granted, and each exception by rule and file. All but the
+/// files stand behind an empty part, which no file has.
 pub fn pins(locked: &Locked) -> Vec<Pin> {
     let files = locked.files.iter().map(|(path, file)| Pin {
         path: format!("{}/{path}", locked.folder),
         digest: file.digest,
     });
-    let more = [("bundle", locked.digest), ("report", locked.report)];
-    let more = more.map(|(name, digest)| Pin {
+    let mut more = vec![
+        ("bundle".to_owned(), locked.digest),
+        ("report".to_owned(), locked.report),
+    ];
+    if !locked.granted.is_empty() {
+        let granted = serde_json::to_string(&locked.granted).unwrap_or_default();
+        more.push(("granted".to_owned(), Digest::of(granted.as_bytes())));
+    }
+    for (rule, files) in &locked.exceptions {
+        let each = files.iter();
+        more.extend(each.map(|(path, file)| (format!("exception/{rule}/{path}"), file.digest)));
+    }
+    let more = more.into_iter().map(|(name, digest)| Pin {
         path: format!("{}//{name}", locked.folder),
         digest,
     });

@@ -14,6 +14,7 @@ pub mod fetch;
 mod git;
 mod hold;
 pub mod locks;
+pub mod needs;
 pub mod place;
 pub mod put;
 pub mod study;

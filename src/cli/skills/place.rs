@@ -5,6 +5,7 @@ use serde_json::Value;
 
 use super::consent::{self, Installer, SignArgs};
 use super::locks;
+use super::needs::{AcceptArgs, Terms};
 use super::put::{Hold, SKILLS};
 use super::study::Studied;
 use super::tell::{self, Approvals};
@@ -27,30 +28,33 @@ pub struct Way<'a> {
     pub lies: Option<String>,
     /// How it is signed for.
     pub sign: &'a SignArgs,
+    /// Which dangers are accepted.
+    pub accept: &'a AcceptArgs,
     /// Whether one JSON document is written instead of text.
     pub json: bool,
 }
 
-/// Brings a skill in: refused if anything is wrong with it. What there was of it before stays until
+/// Brings a skill in: refused if it is dangerous, unless that is accepted. What there was of it before stays until
 /// everything was said and signed.
 pub fn bring(ui: &Ui, studied: &Studied, way: &Way<'_>) -> Result<Exit, Failure> {
-    if studied.has_errors() {
+    let terms = Terms::of(studied, way.accept)?;
+    if terms.refuse(studied) {
         return refused(ui, studied, &[], way);
     }
     let name = studied.name.as_str();
     consent::id(name)?;
     let staged = way.hold.stage(name, &studied.bundle)?;
     let all = trial(ui, way.workspace, studied, &staged.path)?;
-    if all.iter().any(Tried::failed) {
+    let is_declared = |one: &&Tried| studied.declared.scripts.contains_key(&one.path);
+    if all.iter().filter(is_declared).any(Tried::failed) {
         return refused(ui, studied, &all, way);
     }
     let mut lock = locks::read(way.workspace)?;
     let before = lock.skills.get(name);
-    show(ui, studied, &all, before, way)?;
-    let question = "install this skill?";
-    agreed(ui, way.sign.yes, question)?;
+    show(ui, studied, &all, (before, &terms), way)?;
+    agreed(ui, way.sign.yes, terms.question())?;
     let by = consent::installer(ui, way.workspace, way.sign)?;
-    let mut locked = entry(studied, way, &by);
+    let mut locked = entry(studied, way, &by, terms);
     by.sign(ui, (name, &mut locked), way.sign)?;
     match &way.lies {
         None => staged.place()?,
@@ -63,7 +67,7 @@ pub fn bring(ui: &Ui, studied: &Studied, way: &Way<'_>) -> Result<Exit, Failure>
     Ok(Exit::Ok)
 }
 
-fn entry(studied: &Studied, way: &Way<'_>, by: &Installer) -> Locked {
+fn entry(studied: &Studied, way: &Way<'_>, by: &Installer, terms: Terms) -> Locked {
     let folder = way
         .lies
         .clone()
@@ -74,6 +78,8 @@ fn entry(studied: &Studied, way: &Way<'_>, by: &Installer) -> Locked {
         commit: way.commit.clone(),
         digest: studied.bundle.digest(),
         files: locked_files(&studied.bundle),
+        granted: terms.granted,
+        exceptions: terms.exceptions,
         report: studied.report_digest(),
         installer: by.id,
         approvals: Vec::new(),
@@ -92,13 +98,14 @@ fn show(
     ui: &Ui,
     studied: &Studied,
     all: &[Tried],
-    before: Option<&Locked>,
+    (before, terms): (Option<&Locked>, &Terms),
     way: &Way<'_>,
 ) -> Result<(), Failure> {
     let mut text = tell::summary(studied) + &tell::findings(studied) + &tell::tried(all);
     if let Some(before) = before {
         text += &tell::differences(way.workspace, before, studied);
     }
+    text += &terms.text();
     if way.json {
         // Whoever is asked must have seen it.
         if !way.sign.yes {
@@ -118,7 +125,7 @@ fn refused(ui: &Ui, studied: &Studied, all: &[Tried], way: &Way<'_>) -> Result<E
     ui.print(&(tell::findings(studied) + &tell::tried(all)))?;
     let message = format!("the skill `{}` is refused", studied.name.escape_debug());
     Err(Failure::new(Exit::Invalid, message)
-        .hint("nothing was changed; docs/skills.md lists what refuses an install"))
+        .hint("nothing was changed: a danger refuses an install; docs/skills.md says what each rule finds, and how one finding is accepted"))
 }
 
 fn told(

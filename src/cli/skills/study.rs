@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::declared::{declared, own};
 use crate::digest::Digest;
 use crate::gate::guardrail::find;
-use crate::skill::inspect::{Case, Issue, Rule, Seen, Severity, inspect, report, report_digest};
+use crate::skill::inspect::{Case, Class, Issue, Rule, Seen, inspect, report, report_digest};
 use crate::skill::{Bundle, Declared, Skill, load};
 use crate::spec::ast::SkillOwn;
 
@@ -32,10 +32,13 @@ impl Studied {
     }
 
     /// Whether something was found that refuses an install.
-    pub fn has_errors(&self) -> bool {
-        self.issues
-            .iter()
-            .any(|issue| issue.severity == Severity::Error)
+    pub fn is_dangerous(&self) -> bool {
+        self.of(Class::Danger).next().is_some()
+    }
+
+    /// What was found of a class.
+    pub fn of(&self, class: Class) -> impl Iterator<Item = &Issue> {
+        self.issues.iter().filter(move |issue| issue.class == class)
     }
 }
 

@@ -11,36 +11,24 @@ use crate::cli::approve::changed;
 use crate::cli::revision::past_text;
 use crate::report::consent::visible;
 use crate::report::{BAD, BOLD, DIM, GOOD, WARN, paint, plural};
-use crate::skill::inspect::{Issue, Severity, Told, language};
+use crate::skill::inspect::{Class, Issue, Told, language};
 use crate::skill::lock::{Change, Locked, changes};
 
-/// What was found in a skill, line by line.
+/// What was found in a skill, line by line: dangers first, then what it needs, then the rest.
 pub fn findings(studied: &Studied) -> String {
-    let all = studied.issues.iter();
-    all.map(|issue| finding(studied, issue, issue.severity))
-        .collect()
+    let classes = [Class::Danger, Class::Need, Class::Quality];
+    let all = classes.into_iter().flat_map(|class| studied.of(class));
+    all.map(|issue| finding(studied, issue)).collect()
 }
 
-/// The same where nothing is refused yet: each is a warning, and says whether it refuses a lock.
-pub fn warned(studied: &Studied) -> String {
-    let all = studied.issues.iter().map(|issue| {
-        let mut text = finding(studied, issue, Severity::Warning);
-        if issue.severity == Severity::Error {
-            let _ = writeln!(text, "  {}", paint(BAD, "this refuses the lock"));
-        }
-        text
-    });
-    all.collect()
-}
-
-fn finding(studied: &Studied, issue: &Issue, severity: Severity) -> String {
+fn finding(studied: &Studied, issue: &Issue) -> String {
     let told = told(studied, issue);
-    let style = if severity == Severity::Error {
-        BAD
-    } else {
-        WARN
+    let style = match issue.class {
+        Class::Danger => BAD,
+        Class::Need => WARN,
+        Class::Quality => DIM,
     };
-    let mark = paint(style, &format!("{}[{}]:", severity.as_str(), told.code));
+    let mark = paint(style, &format!("{}[{}]:", told.class, told.code));
     let place = format!("{}:{}:{}", visible(&told.file), told.line, told.column);
     format!(
         "{mark} {place}: {}\n  {}\n",
@@ -177,6 +165,8 @@ pub fn document(
         "commit": locked.and_then(|locked| locked.commit.clone()),
         "digest": studied.bundle.digest().to_string(),
         "report": studied.report,
+        "granted": locked.map(|locked| &locked.granted),
+        "exceptions": locked.map(|locked| &locked.exceptions),
         "tried": all,
         "approved": approvals.holds,
         "missing": approvals.why,

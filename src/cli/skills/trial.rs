@@ -41,7 +41,7 @@ pub struct Tried {
 }
 
 impl Tried {
-    /// Whether it refuses an install.
+    /// Whether it failed: of a script that a step could run that refuses an install.
     pub fn failed(&self) -> bool {
         self.result == "failed"
     }

@@ -2,7 +2,7 @@ use std::collections::BTreeSet;
 
 use super::python::Dialect;
 use super::rules::{Given, Look, assigned, other, python, shell};
-use super::{Detect, Issue, Rule, Severity, front, paths, texts};
+use super::{Class, Detect, Issue, Rule, front, paths, texts};
 use crate::skill::{Bundle, Declared, Skill};
 
 /// The largest script that is looked at, in bytes.
@@ -233,7 +233,7 @@ fn body(bundle: &Bundle, skill: &Skill) -> Vec<Issue> {
     let issues = look.issues.into_iter().filter(|issue| told(issue.rule));
     issues
         .map(|issue| Issue {
-            severity: Severity::Warning,
+            class: Class::Quality,
             ..issue
         })
         .collect()

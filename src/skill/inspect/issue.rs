@@ -1,6 +1,6 @@
 use serde::Serialize;
 
-use super::{Rule, Severity};
+use super::{Class, Rule};
 
 /// What an inspection found.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -12,7 +12,9 @@ pub struct Issue {
     /// The rule that is broken.
     pub rule: Rule,
     /// How bad it is here: at most as bad as the rule says.
-    pub severity: Severity,
+    pub class: Class,
+    /// What it is about, where that has a name: a variable, a program, a module.
+    pub subject: String,
     /// What is wrong, as a fragment that holds no secret.
     pub message: String,
     /// What to do about it.
@@ -26,10 +28,18 @@ impl Issue {
             file: file.to_owned(),
             at,
             rule,
-            severity: rule.severity(),
+            class: rule.class(),
+            subject: String::new(),
             message: message.into(),
             help: help(rule).to_owned(),
         }
+    }
+
+    /// Names what it is about.
+    #[must_use]
+    pub fn about(mut self, subject: &str) -> Self {
+        subject.clone_into(&mut self.subject);
+        self
     }
 }
 
@@ -38,8 +48,8 @@ impl Issue {
 pub struct Told {
     /// The code of the rule.
     pub code: &'static str,
-    /// `error` or `warning`.
-    pub severity: &'static str,
+    /// `danger`, `need` or `quality`.
+    pub class: &'static str,
     /// The file, relative to the skill.
     pub file: String,
     /// The line, from 1.
@@ -59,7 +69,7 @@ impl Told {
         let line = before.rsplit('\n').next().unwrap_or(before);
         Self {
             code: issue.rule.code(),
-            severity: issue.severity.as_str(),
+            class: issue.class.as_str(),
             file: issue.file.clone(),
             line: before.matches('\n').count() + 1,
             column: line.chars().count() + 1,

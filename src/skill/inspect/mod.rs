@@ -1,8 +1,8 @@
 //! What a skill must not have in it, found without executing any of it (Silas 10.4, step 2).
 //!
-//! [`inspect()`] gives every [`Issue`] of a skill's files, by rule and place; an error refuses the
-//! install, a warning is for whoever approves. [`report()`] puts them into the install report, which
-//! the same bytes always make the same.
+//! [`inspect()`] gives every [`Issue`] of a skill's files, by rule and place, in three classes: a
+//! danger refuses the install, an undeclared need is asked for, and the rest is told. [`report()`]
+//! puts them into the install report, which the same bytes always make the same.
 //!
 //! Pure. These rules find what is careless or crude; what a script can really do is bounded by the
 //! sandbox that it runs in. **Invariant:** no message holds what looks like a credential.
@@ -27,5 +27,5 @@ mod texts;
 pub use inspect::{Case, Language, inspect, language};
 pub use issue::{Issue, Told};
 pub use report::{REPORT_VERSION, report, report_digest, report_text};
-pub use rule::{Rule, Severity};
+pub use rule::{Class, Rule};
 pub use texts::{Detect, Seen};

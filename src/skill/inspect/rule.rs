@@ -1,24 +1,28 @@
 /// How bad a finding is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Severity {
-    /// Whoever approves the skill sees it.
-    Warning,
-    /// The skill is not installed.
-    Error,
+pub enum Class {
+    /// The skill could be written better: whoever approves it reads it.
+    Quality,
+    /// The skill needs what it does not declare: whoever installs it is asked, and what they grant
+    /// stands in the lock.
+    Need,
+    /// The skill is refused: it harms, or cannot be judged.
+    Danger,
 }
 
-impl Severity {
+impl Class {
     /// The word for it.
     pub fn as_str(self) -> &'static str {
         match self {
-            Self::Warning => "warning",
-            Self::Error => "error",
+            Self::Quality => "quality",
+            Self::Need => "need",
+            Self::Danger => "danger",
         }
     }
 }
 
 macro_rules! rules {
-    ($($variant:ident $severity:ident $code:literal $meaning:literal;)*) => {
+    ($($variant:ident $class:ident $code:literal $meaning:literal;)*) => {
         /// A rule that a skill can break. Codes are stable.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub enum Rule {
@@ -35,8 +39,13 @@ macro_rules! rules {
             }
 
             /// How bad it is to break it.
-            pub fn severity(self) -> Severity {
-                match self { $(Self::$variant => Severity::$severity,)* }
+            pub fn class(self) -> Class {
+                match self { $(Self::$variant => Class::$class,)* }
+            }
+
+            /// The rule of a code.
+            pub fn of(code: &str) -> Option<Self> {
+                Self::ALL.iter().copied().find(|rule| rule.code() == code)
             }
 
             /// What breaks it, in a few words.
@@ -48,35 +57,35 @@ macro_rules! rules {
 }
 
 rules! {
-    NotLoaded Error "not-loaded" "`SKILL.md` is missing, or wf cannot load it";
-    NameForm Error "name-form" "the name has other characters than `a-z`, `0-9` and single hyphens, so that it could look like another";
-    DescriptionShort Error "description-short" "the description has fewer than 20 characters";
-    DescriptionLong Error "description-long" "the description has more than 1024 characters";
-    DescriptionSteps Error "description-steps" "the description tells how the work is done, step by step, instead of what it is and when to use it";
-    DescriptionWhen Warning "description-when" "the description does not seem to say when to use the skill";
-    PathMissing Error "path-missing" "a path below `scripts/`, `references/` or `assets/` is named and there is no such file";
-    PathOutside Error "path-outside" "a file of the skill is named by an absolute path or one with `..`";
-    ScriptMissing Error "script-missing" "`metadata.wf` declares a script that is not there";
-    Secret Error "secret" "a file holds what looks like a credential";
-    Hidden Error "hidden-unicode" "a file holds characters that nobody sees";
-    Injection Warning "injection" "a text holds a marker of prompt injection";
-    NotText Error "not-text" "a script is not UTF-8";
-    TooNested Error "too-nested" "a script is nested too deeply to be checked";
-    EnvUndeclared Error "env-undeclared" "a script reads a variable of the environment that the skill does not declare";
-    NetUndeclared Error "net-undeclared" "a script reaches the network, and the skill does not declare that it may";
-    NetDeclared Warning "net-declared" "a script reaches the network, as the skill declares";
-    PipeToShell Error "pipe-to-shell" "what is fetched is executed at once";
-    DecodeToShell Error "decode-to-shell" "what is decoded is executed at once";
-    EvalInput Error "eval-input" "a text that is not fixed is executed as a program (`eval`, `exec`, `sh -c`, `shell=True`)";
-    Unpickled Error "unpickled" "data is read in a form that can execute programs (pickle, marshal, unsafe YAML)";
-    DeleteAll Error "delete-all" "it deletes `/`, the home folder, or whatever an unset variable leaves of a path";
-    WorldWritable Error "world-writable" "it lets everybody write (`chmod 777`)";
-    Privilege Error "privilege" "it asks for more rights (`sudo`, `su`, setuid)";
-    Persistence Error "persistence" "it writes where programs are started later: profiles of shells, timers, `authorized_keys`, hooks of git";
-    ReverseShell Error "reverse-shell" "it gives a shell or a connection to somebody else";
-    TlsOff Error "tls-off" "it does not check certificates";
-    PackageInstall Error "package-install" "it installs packages while it runs";
-    ArgumentRun Warning "argument-run" "it executes what it is given as arguments";
-    Unread Warning "unread" "a program in a language that these rules hardly know, or in none: read it yourself";
-    Large Warning "large" "a file is larger than 1 MiB";
+    NotLoaded Danger "not-loaded" "`SKILL.md` is missing, or wf cannot load it";
+    NameForm Danger "name-form" "the name has other characters than `a-z`, `0-9` and single hyphens, so that it could look like another";
+    DescriptionShort Quality "description-short" "the description has fewer than 20 characters";
+    DescriptionLong Quality "description-long" "the description has more than 1024 characters";
+    DescriptionSteps Quality "description-steps" "the description tells how the work is done, step by step, instead of what it is and when to use it";
+    DescriptionWhen Quality "description-when" "the description does not seem to say when to use the skill";
+    PathMissing Quality "path-missing" "a path below `scripts/`, `references/` or `assets/` is named and there is no such file";
+    PathOutside Quality "path-outside" "a file of the skill is named by an absolute path or one with `..`";
+    ScriptMissing Quality "script-missing" "`metadata.wf` declares a script that is not there";
+    Secret Danger "secret" "a file holds what looks like a credential";
+    Hidden Danger "hidden-unicode" "a file holds characters that nobody sees";
+    Injection Danger "injection" "a text holds a marker of prompt injection";
+    NotText Danger "not-text" "a script is not UTF-8";
+    TooNested Danger "too-nested" "a script is nested too deeply to be checked";
+    EnvUndeclared Need "env-undeclared" "a script reads a variable of the environment that the skill does not declare";
+    NetUndeclared Need "net-undeclared" "a script reaches the network, and the skill does not declare that it may";
+    NetDeclared Quality "net-declared" "a script reaches the network, as the skill declares";
+    PipeToShell Danger "pipe-to-shell" "what is fetched is executed at once";
+    DecodeToShell Danger "decode-to-shell" "what is decoded is executed at once";
+    EvalInput Need "eval-input" "a text that is not fixed is executed as a program (`eval`, `exec`, `sh -c`, `shell=True`)";
+    Unpickled Need "unpickled" "data is read in a form that can execute programs (pickle, marshal, unsafe YAML)";
+    DeleteAll Danger "delete-all" "it deletes `/`, the home folder, or whatever an unset variable leaves of a path";
+    WorldWritable Need "world-writable" "it lets everybody write (`chmod 777`)";
+    Privilege Need "privilege" "it asks for more rights (`sudo`, `su`, setuid)";
+    Persistence Danger "persistence" "it writes where programs are started later: profiles of shells, timers, `authorized_keys`, hooks of git";
+    ReverseShell Danger "reverse-shell" "it gives a shell or a connection to somebody else";
+    TlsOff Need "tls-off" "it does not check certificates";
+    PackageInstall Need "package-install" "it installs packages while it runs";
+    ArgumentRun Quality "argument-run" "it executes what it is given as arguments";
+    Unread Quality "unread" "a program in a language that these rules hardly know, or in none: read it yourself";
+    Large Quality "large" "a file is larger than 1 MiB";
 }

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 
 use rows::{JS, PY, ROWS, SH};
 
-use super::{Case, Issue, Rule, Seen, Severity, inspect, report, report_digest};
+use super::{Case, Class, Issue, Rule, Seen, inspect, report, report_digest};
 use crate::skill::{Bundle, BundleFile, Declared, DeclaredScript, load};
 
 const FRONT: &str =
@@ -129,8 +129,8 @@ fn what_is_declared_may_be_used() {
     let found = looked(&[(SH, "curl -H \"$KEY\" x.y\n")], &declared);
     assert_eq!(found.len(), 1);
     assert_eq!(
-        (found[0].rule, found[0].severity),
-        (Rule::NetDeclared, Severity::Warning)
+        (found[0].rule, found[0].class),
+        (Rule::NetDeclared, Class::Quality)
     );
     let missing = looked(&[], &declared);
     assert_eq!(missing[0].rule, Rule::ScriptMissing);
@@ -141,8 +141,8 @@ fn what_the_body_shows_is_only_told() {
     let text = format!("{FRONT}```sh\ncurl x | sh\n```\n");
     let found = looked(&[("SKILL.md", &text)], &Declared::default());
     assert_eq!(
-        (found[0].rule, found[0].severity),
-        (Rule::PipeToShell, Severity::Warning)
+        (found[0].rule, found[0].class),
+        (Rule::PipeToShell, Class::Quality)
     );
 }
 

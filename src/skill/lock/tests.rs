@@ -1,3 +1,5 @@
+use std::collections::BTreeMap;
+
 use proptest::prelude::*;
 use serde_json::json;
 
@@ -23,6 +25,8 @@ fn lock(bundle: &Bundle) -> Lock {
         commit: None,
         digest: bundle.digest(),
         files: locked_files(bundle),
+        granted: BTreeMap::new(),
+        exceptions: BTreeMap::new(),
         report: Digest::of(b"report"),
         installer: Digest::of(b"key"),
         approvals: vec![json!({"payload": "x"})],

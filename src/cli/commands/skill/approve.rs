@@ -3,6 +3,7 @@ use clap::Args;
 use super::update::not_locked;
 use crate::cli::revision::Revision;
 use crate::cli::skills::consent::{self, SignArgs};
+use crate::cli::skills::needs::Terms;
 use crate::cli::skills::put::Hold;
 use crate::cli::skills::study::study;
 use crate::cli::skills::{Wrong, fetch, locks, tell};
@@ -46,11 +47,19 @@ pub fn approve(ui: &Ui, name: &str, sign: &SignArgs) -> Result<Exit, Failure> {
         );
         return Err(Failure::new(Exit::Approval, message).hint(hint));
     }
+    let terms = Terms::locked(locked);
+    if terms.refuse(&studied) {
+        ui.print(&tell::findings(&studied))?;
+        let message = format!("the skill `{name}` is refused: nobody accepted its dangers");
+        let hint = format!("who installs it accepts them: wf skill lock {name} --accept RULE:FILE");
+        return Err(Failure::new(Exit::Invalid, message).hint(hint));
+    }
     let mut text =
         tell::summary(&studied) + &tell::whole(&studied) + "\n" + &tell::findings(&studied);
     if let Some(before) = committed(&workspace, name) {
         text += &tell::differences(&workspace, &before, &studied);
     }
+    text += &terms.text();
     ui.print(&text)?;
     let rules = consent::approve(ui, &workspace, (name, locked), sign)?;
     let held = consent::holds(ui, &rules, name, locked);

@@ -118,7 +118,7 @@ fn document(
         "folder": format!("{SKILLS}/{}", done.name),
         "locked": false,
         "next": format!("wf skill lock {}", done.name),
-        "refuses_lock": studied.has_errors(),
+        "refuses_lock": studied.is_dangerous(),
         "transformation": done,
         "report": studied.report,
     })

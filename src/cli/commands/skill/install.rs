@@ -2,6 +2,7 @@ use clap::Args;
 
 use crate::cli::skills::consent::SignArgs;
 use crate::cli::skills::fetch::{self, fetch};
+use crate::cli::skills::needs::AcceptArgs;
 use crate::cli::skills::place::{Way, bring};
 use crate::cli::skills::put::{Hold, SKILLS};
 use crate::cli::skills::study::{own_name, study};
@@ -26,6 +27,8 @@ pub struct InstallArgs {
     /// Write one JSON document
     #[arg(long)]
     json: bool,
+    #[command(flatten)]
+    accept: AcceptArgs,
     #[command(flatten)]
     sign: SignArgs,
 }
@@ -61,6 +64,7 @@ pub fn run(ui: &Ui, args: &InstallArgs) -> Result<Exit, Failure> {
         commit: fetched.commit,
         lies: None,
         sign: &args.sign,
+        accept: &args.accept,
         json: args.json,
     };
     bring(ui, &study(&name, fetched.bundle), &way)

@@ -3,6 +3,7 @@ use serde_json::json;
 
 use crate::cli::approve::Rules;
 use crate::cli::skills::consent::SignArgs;
+use crate::cli::skills::needs::AcceptArgs;
 use crate::cli::skills::place::{Way, bring};
 use crate::cli::skills::put::Hold;
 use crate::cli::skills::study::study;
@@ -27,6 +28,8 @@ pub struct LockArgs {
     /// Write JSON
     #[arg(long)]
     json: bool,
+    #[command(flatten)]
+    accept: AcceptArgs,
     #[command(flatten)]
     sign: SignArgs,
 }
@@ -66,6 +69,7 @@ pub fn run(ui: &Ui, args: &LockArgs) -> Result<Exit, Failure> {
             commit: came.and_then(|before| before.commit.clone()),
             lies: Some(folder),
             sign: &args.sign,
+            accept: &args.accept,
             json: args.json,
         };
         bring(ui, &study(&name, bundle), &way)?;

@@ -2,6 +2,7 @@ use clap::Args;
 
 use crate::cli::skills::consent::SignArgs;
 use crate::cli::skills::fetch::{self, fetch};
+use crate::cli::skills::needs::AcceptArgs;
 use crate::cli::skills::place::{Way, bring};
 use crate::cli::skills::put::{Hold, SKILLS};
 use crate::cli::skills::study::study;
@@ -18,6 +19,8 @@ pub struct UpdateArgs {
     /// Write one JSON document for each
     #[arg(long)]
     json: bool,
+    #[command(flatten)]
+    accept: AcceptArgs,
     #[command(flatten)]
     sign: SignArgs,
 }
@@ -66,6 +69,7 @@ pub fn run(ui: &Ui, args: &UpdateArgs) -> Result<Exit, Failure> {
             commit: fetched.commit,
             lies: None,
             sign: &args.sign,
+            accept: &args.accept,
             json: args.json,
         };
         bring(ui, &study(&name, fetched.bundle), &way)?;

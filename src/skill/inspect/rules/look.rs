@@ -46,7 +46,8 @@ impl<'a> Look<'a> {
 
     pub(super) fn once(&mut self, (rule, of): (Rule, &str), at: usize, message: impl Into<String>) {
         if self.said.insert((rule, of.to_owned())) {
-            self.find(rule, at, message);
+            let issue = Issue::new(rule, self.file, at, message);
+            self.issues.push(issue.about(of));
         }
     }
 

@@ -1,3 +1,4 @@
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::convert::Infallible;
 use std::ops::Bound;
@@ -43,6 +44,7 @@ impl MemoryLedger {
         account.known.live.push(Live { slot, run });
         let order = |live: &Live| (live.slot, live.run.clone());
         account.known.live.sort_by_key(order);
+        account.begun();
         true
     }
 
@@ -71,8 +73,9 @@ impl MemoryLedger {
 impl Ledger for MemoryLedger {
     type Error = Infallible;
 
-    fn known(&self, goal: &PlanId) -> Result<Option<Known>, Infallible> {
-        Ok(self.goals.get(goal).map(Account::known))
+    fn known(&self, goal: &PlanId) -> Result<Option<Cow<'_, Known>>, Infallible> {
+        let account = self.goals.get(goal);
+        Ok(account.map(|account| Cow::Borrowed(&account.known)))
     }
 
     fn record(
@@ -97,24 +100,25 @@ impl Ledger for MemoryLedger {
         if decision.decided < account.known.decided {
             account.take_back(decision.decided);
         }
-        account.known.timing = Some(goal.timing.clone());
+        if account.known.timing.as_ref() != Some(&goal.timing) {
+            account.known.timing = Some(goal.timing.clone());
+        }
         account.known.decided = decision.decided;
         for row in &decision.rows {
             account.put(row, now);
         }
+        account.begun();
         Ok(true)
     }
 }
 
 impl Account {
-    fn known(&self) -> Known {
+    /// Notes which slots have begun though they are not accounted for.
+    fn begun(&mut self) {
         let after = (Bound::Excluded(self.known.decided), Bound::Unbounded);
-        let begun = self.rows.range(after).map(|(_, (row, _))| row);
-        let begun = begun.filter(|row| row.state == SlotState::Started);
-        Known {
-            begun: begun.map(|row| row.slot).collect(),
-            ..self.known.clone()
-        }
+        let rows = self.rows.range(after).map(|(_, (row, _))| row);
+        let begun = rows.filter(|row| row.state == SlotState::Started);
+        self.known.begun = begun.map(|row| row.slot).collect();
     }
 
     /// What a clock that ran ahead left out is taken back, as far as it is still to come.

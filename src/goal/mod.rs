@@ -6,8 +6,10 @@
 //! writes all of that in one transaction, together with how far has been looked. A cycle begins
 //! when its run is recorded, in the transaction that turns its slot from due to *started*.
 //!
-//! [`turn`](turn()) does that for one goal with a [`Ledger`]: the daemon's is the store, and that of
-//! [`simulate`], which lets a daemon live through a year without waiting for it, is in memory.
+//! [`turn`](turn()) does that for one goal with a [`Ledger`]; [`Looking`] is the same for whoever may
+//! not wait for one. The daemon's is the store, and that of [`simulate`], which lets a daemon live
+//! through a year without waiting for it, is in memory. [`Agenda`] says which goals are to be looked
+//! at: those that are due, however many there are.
 //! [`concluded`] says how a cycle ended, and [`news`] what that is to tell.
 //!
 //! [`counted`] says what people thought of the repairs of a goal, [`advise`] what may follow for what
@@ -17,6 +19,7 @@
 //! that is accounted for nothing more is decided, whatever becomes of the clock.
 //! **Invariant:** nothing here reads a clock, a disk or a network.
 
+mod agenda;
 mod autonomy;
 mod conclude;
 mod decide;
@@ -30,6 +33,7 @@ mod tests;
 mod turn;
 mod withdrawal;
 
+pub use agenda::Agenda;
 pub use autonomy::{Advice, SHORTEST, Way, advise, narrower};
 pub use conclude::{Health, Looked, Next, Part, Repaired, Verdict, concluded, news};
 pub use decide::{Decision, decide, paused_until, rescheduled};
@@ -38,5 +42,5 @@ pub use memory::MemoryLedger;
 pub use opinion::{Counts, Grant, Opinion, Sample, counted, most_samples};
 pub use row::{Cause, Row, SlotState, cut_off};
 pub use sim::{Scenario, Simulated, simulate};
-pub use turn::{Ledger, Turn, turn};
+pub use turn::{Entry, Ledger, Looking, Turn, turn};
 pub use withdrawal::{Withdrawal, withdrawn};

@@ -1,10 +1,10 @@
 //! The time machine: what a daemon would do from one instant to another, without waiting for it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::{MemoryLedger, Turn, turn};
+use super::{Agenda, MemoryLedger, Turn, turn};
 use crate::model::Goal;
 use crate::name::{PlanId, RunId};
 use crate::time::Moment;
@@ -37,19 +37,27 @@ pub struct Simulated {
     pub cycles: BTreeMap<PlanId, u64>,
     /// How often the daemon woke.
     pub wakes: u64,
+    /// How often it looked at a goal.
+    pub looks: u64,
 }
 
+/// A cycle that goes on.
 struct Running {
-    goal: PlanId,
     run: RunId,
     ends: Moment,
 }
+
+/// A goal by its place among those that are simulated.
+type Place = usize;
 
 struct World {
     scenario: Scenario,
     now: Moment,
     out: Simulated,
-    running: Vec<Running>,
+    agenda: Agenda<Place>,
+    running: BTreeMap<Place, Vec<Running>>,
+    /// When cycles end, in order.
+    ends: BTreeSet<(Moment, Place)>,
     numbers: u128,
 }
 
@@ -59,9 +67,12 @@ pub fn simulate(scenario: Scenario) -> Simulated {
         now: scenario.from,
         scenario,
         out: Simulated::default(),
-        running: Vec::new(),
+        agenda: Agenda::default(),
+        running: BTreeMap::new(),
+        ends: BTreeSet::new(),
         numbers: 0,
     };
+    (0..world.scenario.goals.len()).for_each(|place| world.agenda.add(place));
     while world.now < world.scenario.to {
         world.end_cycles();
         world.now = match world.back() {
@@ -81,77 +92,104 @@ impl World {
     }
 
     fn next_end(&self) -> Option<Moment> {
-        self.running.iter().map(|running| running.ends).min()
+        self.ends.first().map(|(ends, _)| *ends)
     }
 
-    /// Looks at every goal; gives when something happens next.
+    /// Looks at every goal that is due; gives when something happens next.
     fn look(&mut self) -> Moment {
         self.out.wakes += 1;
-        let mut next = self.scenario.to;
-        for goal in self.scenario.goals.clone() {
+        for place in self.agenda.due(self.now) {
+            let Some(goal) = self.scenario.goals.get(place).cloned() else {
+                continue;
+            };
             loop {
+                self.out.looks += 1;
                 let Ok(turn) = turn(&goal, &mut self.out.ledger, self.now);
-                let (wake, again) = self.act(&goal, &turn);
-                next = next.min(wake.unwrap_or(next));
-                if !again {
+                if !self.act((place, &goal), &turn) {
+                    self.agenda.put(&place, &turn);
                     break;
                 }
             }
         }
         let down = self.scenario.outages.iter().map(|(from, _)| *from);
         let down = down.filter(|from| *from > self.now).min();
-        let soonest = [self.next_end(), down].into_iter().flatten();
+        let soonest = [self.agenda.wake(), self.next_end(), down];
+        let soonest = soonest.into_iter().flatten();
         // The clock has no finer steps, so that something is always ahead.
         let ahead = Moment::from_millis(self.now.millis() + 1);
-        soonest.fold(next, Moment::min).max(ahead)
+        soonest.fold(self.scenario.to, Moment::min).max(ahead)
     }
 
-    /// Does what is to be done; gives when the goal is due next, and whether a cycle ended at once,
-    /// so that it must be looked at again.
-    fn act(&mut self, goal: &Goal, turn: &Turn) -> (Option<Moment>, bool) {
+    /// Does what is to be done; answers whether a cycle ended at once, so that the goal must be looked
+    /// at again.
+    fn act(&mut self, (place, goal): (Place, &Goal), turn: &Turn) -> bool {
         let mut again = false;
         for run in &turn.cancel {
             self.out.cancelled.push((goal.id.clone(), self.now));
-            self.end(&goal.id, run);
+            self.end(place, run);
+            self.out.ledger.end(&goal.id, run);
             again = true;
         }
         let takes = self.scenario.takes.get(&goal.id).copied();
         for (slot, _) in &turn.start {
             self.numbers += 1;
             let run = RunId::from_bytes(self.numbers.to_be_bytes());
-            let busy = self.running.iter().any(|other| other.goal == goal.id);
+            let running = self.running.get(&place);
+            let busy = running.is_some_and(|running| !running.is_empty());
             if !self.out.ledger.start(&goal.id, *slot, run.clone()) {
                 continue;
             }
             if busy {
                 self.out.overlaps.push((goal.id.clone(), *slot));
             }
-            *self.out.cycles.entry(goal.id.clone()).or_default() += 1;
+            match self.out.cycles.get_mut(&goal.id) {
+                Some(count) => *count += 1,
+                None => drop(self.out.cycles.insert(goal.id.clone(), 1)),
+            }
             let ends = self.now.after(takes.unwrap_or_default());
             if ends <= self.now {
                 self.out.ledger.end(&goal.id, &run);
                 again = true;
             } else {
-                let goal = goal.id.clone();
-                self.running.push(Running { goal, run, ends });
+                let running = self.running.entry(place).or_default();
+                running.push(Running { run, ends });
+                self.ends.insert((ends, place));
             }
         }
-        (turn.wake, again)
+        again
     }
 
-    fn end(&mut self, goal: &PlanId, run: &RunId) {
-        self.running.retain(|running| running.run != *run);
-        self.out.ledger.end(goal, run);
+    /// Ends a cycle before its time.
+    fn end(&mut self, place: Place, run: &RunId) {
+        let Some(running) = self.running.get_mut(&place) else {
+            return;
+        };
+        let ended = running.extract_if(.., |running| running.run == *run);
+        let ended: Vec<Moment> = ended.map(|running| running.ends).collect();
+        for ends in ended {
+            if running.iter().all(|other| other.ends != ends) {
+                self.ends.remove(&(ends, place));
+            }
+        }
     }
 
     fn end_cycles(&mut self) {
-        let (ended, running) = std::mem::take(&mut self.running)
-            .into_iter()
-            .partition(|running| running.ends <= self.now);
-        self.running = running;
-        let ended: Vec<Running> = ended;
-        for cycle in ended {
-            self.out.ledger.end(&cycle.goal, &cycle.run);
+        while let Some((ends, place)) = self.ends.first().copied()
+            && ends <= self.now
+        {
+            self.ends.pop_first();
+            let goal = self.scenario.goals.get(place);
+            let running = self.running.get_mut(&place);
+            let (Some(goal), Some(running)) = (goal, running) else {
+                continue;
+            };
+            running.retain(|running| {
+                let goes_on = running.ends > self.now;
+                if !goes_on {
+                    self.out.ledger.end(&goal.id, &running.run);
+                }
+                goes_on
+            });
         }
     }
 }

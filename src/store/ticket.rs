@@ -1,8 +1,6 @@
 use std::future::Future;
-use std::pin::{Pin, pin};
-use std::sync::Arc;
-use std::task::{Context, Poll, Wake, Waker};
-use std::thread::Thread;
+use std::pin::Pin;
+use std::task::{Context, Poll};
 
 use tokio::sync::oneshot;
 
@@ -21,17 +19,10 @@ impl<T> Ticket<T> {
         (answer, Self(ticket))
     }
 
-    /// Waits without a runtime, on the calling thread.
+    /// Waits on the calling thread. Who has a runtime awaits the ticket instead: a thread of one that
+    /// waits here keeps all else from going on, so tokio refuses that with a panic, the first time.
     pub fn wait(self) -> Result<T, StoreError> {
-        let waker = Waker::from(Arc::new(Unpark(std::thread::current())));
-        let mut turn = Context::from_waker(&waker);
-        let mut ticket = pin!(self);
-        loop {
-            match ticket.as_mut().poll(&mut turn) {
-                Poll::Ready(answer) => return answer,
-                Poll::Pending => std::thread::park(),
-            }
-        }
+        self.0.blocking_recv().unwrap_or(Err(StoreError::Closed))
     }
 }
 
@@ -45,11 +36,32 @@ impl<T> Future for Ticket<T> {
     }
 }
 
-/// Wakes a waiting thread.
-struct Unpark(Thread);
+#[cfg(test)]
+mod tests {
+    use super::Ticket;
 
-impl Wake for Unpark {
-    fn wake(self: Arc<Self>) {
-        self.0.unpark();
+    #[test]
+    fn any_number_is_waited_for_one_after_the_other() {
+        for number in 0..1_000 {
+            let (answer, ticket) = Ticket::new();
+            answer.send(Ok(number)).unwrap();
+            assert_eq!(ticket.wait(), Ok(number));
+        }
+    }
+
+    #[tokio::test]
+    async fn any_number_is_awaited_in_one_turn() {
+        for number in 0..1_000 {
+            let (answer, ticket) = Ticket::new();
+            answer.send(Ok(number)).unwrap();
+            assert_eq!(ticket.await, Ok(number));
+        }
+    }
+
+    #[tokio::test]
+    #[should_panic(expected = "Cannot block the current thread")]
+    async fn the_thread_of_a_runtime_is_never_made_to_wait() {
+        let (_answer, ticket) = Ticket::<()>::new();
+        let _ = ticket.wait();
     }
 }

@@ -1,5 +1,6 @@
 //! The store accounts for slots as the ledger in memory does.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -19,8 +20,8 @@ struct Real<'a>(&'a Store, &'a Reader);
 impl Ledger for Real<'_> {
     type Error = StoreError;
 
-    fn known(&self, goal: &PlanId) -> Result<Option<Known>, StoreError> {
-        self.1.known(goal)
+    fn known(&self, goal: &PlanId) -> Result<Option<Cow<'_, Known>>, StoreError> {
+        Ok(self.1.known(goal)?.map(Cow::Owned))
     }
 
     fn record(
@@ -167,7 +168,8 @@ proptest! {
                 5 => goal.timing = timing(["*/10 * * * * *", "*/7 * * * * *"][usize::from(time % 2 == 0)]),
                 _ => {}
             }
-            prop_assert_eq!(memory.known(&goal.id).unwrap(), reader.known(&goal.id).unwrap());
+            let remembered = memory.known(&goal.id).unwrap().map(Cow::into_owned);
+            prop_assert_eq!(remembered, reader.known(&goal.id).unwrap());
             let (wanted, found) = rows(&memory, &reader, &goal.id);
             prop_assert_eq!(wanted, found);
         }

@@ -38,7 +38,7 @@ fn whole(sandbox: &Sandbox, mut daemon: Child) {
 fn t09_of_two_daemons_one_leads_and_the_other_takes_over() {
     let sandbox = workspace(FRONT);
     let mut first = leader(&sandbox, &["daemon", "-q"]);
-    let refused = sandbox.wf(&["daemon"]).exits(2);
+    let refused = sandbox.wf(&["daemon"]).exits(6);
     refused
         .says("another daemon leads in this workspace")
         .says(&first.id().to_string());

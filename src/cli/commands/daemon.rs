@@ -12,6 +12,9 @@ use crate::time::{format_duration, parse_duration};
 /// How many cycles run at once, if nobody says it.
 const JOBS: u32 = 8;
 
+/// After which silence of a daemon systemd starts it again: longer than the store waits for a lock.
+const SILENCE: Duration = Duration::from_mins(2);
+
 /// How long a daemon waits for cycles when it is to end, if nobody says it.
 const DRAIN: Duration = Duration::from_secs(30);
 
@@ -118,7 +121,7 @@ fn unit(ui: &Ui, args: &DaemonArgs, whose: Whose) -> Result<Exit, Failure> {
         owner,
         path: ui.env.var("PATH").map(str::to_owned),
         systemd: None,
-        watchdog: None,
+        watchdog: SILENCE,
         drain: args.drain,
     };
     ui.print(&unit.text().map_err(|wrong| bad(wrong.to_string()))?)?;

@@ -62,7 +62,11 @@ impl Daemon<'_> {
         let key = (start.goal.to_string(), start.slot);
         let still_due = PlanId::parse(&start.goal)
             .ok()
-            .and_then(|id| self.lead.reader.known(&id).ok().flatten())
+            .and_then(|id| {
+                let known = self.lead.reader.known(&id).ok().flatten();
+                self.agenda.add(id);
+                known
+            })
             .is_some_and(|known| known.open.iter().any(|open| open.slot == start.slot));
         if still_due {
             self.let_be(key);

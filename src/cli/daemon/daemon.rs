@@ -1,17 +1,22 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
+use std::sync::Arc;
 use std::time::Duration;
 
+use tokio::runtime::Runtime;
 use tokio::sync::watch;
 
 use super::children::Children;
-use super::lead::{Lead, lead};
-use super::look::{look, pause};
+use super::lead::{Lead, Standby, lead};
+use super::look::{Start, look, pause};
 use super::reload::Goals;
-use super::waits::{Event, Waits};
+use super::report::Account;
+use super::waits::{Alive, Event, Stop, Waits};
 use super::warp::Warp;
 use crate::cli::{Exit, Failure, Ui, load};
-use crate::name::RunId;
+use crate::goal::Agenda;
+use crate::model::Goal;
+use crate::name::{PlanId, RunId};
 use crate::report::{BAD, paint, plural};
 use crate::service::health::{Endpoint, Health};
 use crate::service::systemd::Tell;
@@ -42,23 +47,42 @@ pub fn run(ui: &Ui, service: Service) -> Result<Exit, Failure> {
         // For whoever waits for it, one that waits is up: it may wait for days.
         let _ = notify.ready("stands by");
     }
-    let lead = lead(ui, service.standby)?;
-    let goals = Goals::read(ui, service.branch.clone())?;
-    if !service.once {
-        keeps(ui)?;
-    }
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
         .map_err(|error| system(&error))?;
-    let warp = ui.env.warp();
+    let ended = keep(ui, service, notify, &runtime);
+    // What waits for cycles that go on waits no more: dropping the runtime would.
+    runtime.shutdown_background();
+    ended
+}
+
+/// Leads, and keeps goals true from then on.
+fn keep(ui: &Ui, service: Service, notify: Tell, runtime: &Runtime) -> Result<Exit, Failure> {
+    let entered = runtime.enter();
+    let (mut stop, mut alive) = (Stop::listen()?, Alive::of(ui));
+    drop(entered);
+    let standby = service.standby.then_some(Standby {
+        stop: &mut stop,
+        notify: &notify,
+        alive: &mut alive,
+    });
+    let Some(lead) = runtime.block_on(lead(ui, standby))? else {
+        return Ok(Exit::Ok);
+    };
+    let goals = Goals::read(ui, service.branch.clone())?;
+    if !service.once {
+        keeps(ui)?;
+    }
     let daemon = Daemon {
         ui,
         service,
         lead,
         goals,
         notify,
-        warp,
+        alive,
+        warp: ui.env.warp(),
+        agenda: Agenda::default(),
         children: Children::default(),
         failed: BTreeMap::new(),
         orphans: BTreeMap::new(),
@@ -67,11 +91,9 @@ pub fn run(ui: &Ui, service: Service) -> Result<Exit, Failure> {
         untold: None,
         trouble: 0,
         health: watch::Sender::new(Health::default()),
+        accounts: BTreeMap::new(),
     };
-    let ended = runtime.block_on(daemon.live());
-    // What waits for cycles that go on waits no more: dropping the runtime would.
-    runtime.shutdown_background();
-    ended
+    runtime.block_on(daemon.live(stop))
 }
 
 /// Says so where runs are kept for ever: a daemon makes many.
@@ -97,6 +119,9 @@ pub(super) struct Daemon<'a> {
     pub(super) lead: Lead,
     pub(super) goals: Goals,
     pub(super) notify: Tell,
+    pub(super) alive: Alive,
+    /// Which goals are to be looked at when.
+    pub(super) agenda: Agenda<PlanId>,
     pub(super) warp: Option<Warp>,
     pub(super) children: Children,
     /// The slots whose processes ended without having begun a cycle: how often, and until when
@@ -114,13 +139,16 @@ pub(super) struct Daemon<'a> {
     /// How often the ledger could not be used, in a row.
     pub(super) trouble: u32,
     pub(super) health: watch::Sender<Health>,
+    /// What the health endpoint counts of each goal.
+    pub(super) accounts: BTreeMap<PlanId, Account>,
 }
 
 impl Daemon<'_> {
-    async fn live(mut self) -> Result<Exit, Failure> {
+    async fn live(mut self, mut stop: Stop) -> Result<Exit, Failure> {
         let mut waits = self.waits()?;
         // What changed since they were read and before they were watched is seen here.
-        self.goals.again(self.ui)?;
+        self.goals.again(self.ui).await?;
+        self.attend_all();
         self.adopt()?;
         let mut asked = tokio::task::JoinSet::new();
         let endpoint = match self.service.health {
@@ -141,7 +169,11 @@ impl Daemon<'_> {
         self.health.send_modify(|health| {
             (health.since, health.leads) = (since, true);
         });
-        let mut wake = self.look()?;
+        let mut wake = tokio::select! {
+            biased;
+            looked = self.look() => looked?,
+            () = stop.told() => return self.stop(stop).await,
+        };
         let _ = self.notify.ready(&self.status(wake));
         if !self.service.once {
             self.ui.note(&format!("leads · {}\n", self.status(wake)));
@@ -150,22 +182,45 @@ impl Daemon<'_> {
             if self.service.once && self.children.len() == 0 {
                 return Ok(self.once());
             }
-            match self.event(&mut waits, wake).await? {
-                Event::Alarm | Event::Gone => {}
-                Event::Changed => self.changed(&mut waits)?,
-                Event::Reload => {
-                    let _ = self.notify.reloading();
-                    self.changed(&mut waits)?;
-                    let _ = self.notify.ready(&self.status(wake));
-                }
+            let event = self.event(&mut waits, &mut stop, wake).await?;
+            match event {
                 Event::Watchdog => {
                     let _ = self.notify.alive();
                     continue;
                 }
-                Event::Stop => return self.stop(waits).await,
+                Event::Stop => return self.stop(stop).await,
+                Event::Alarm | Event::Gone | Event::Changed | Event::Reload => {}
             }
-            wake = self.look()?;
+            // Whoever waits for the ledger, or for files, can be told to end all the same.
+            wake = tokio::select! {
+                biased;
+                looked = self.take(&event, &mut waits) => looked?,
+                () = stop.told() => return self.stop(stop).await,
+            };
             let _ = self.notify.status(&self.status(wake));
+        }
+    }
+
+    /// Does what follows from what came; gives when to look again.
+    async fn take(&mut self, event: &Event, waits: &mut Waits) -> Result<Option<Moment>, Failure> {
+        match event {
+            Event::Changed => self.changed(waits).await?,
+            Event::Reload => {
+                let _ = self.notify.reloading();
+                self.changed(waits).await?;
+                let _ = self.notify.ready(&self.status(None));
+            }
+            Event::Alarm | Event::Gone | Event::Stop | Event::Watchdog => {}
+        }
+        self.look().await
+    }
+
+    /// Every goal is looked at the next time.
+    fn attend_all(&mut self) {
+        self.agenda = Agenda::default();
+        self.forget_gone();
+        for goal in self.goals.goals().keys() {
+            self.agenda.add(goal.clone());
         }
     }
 
@@ -178,23 +233,36 @@ impl Daemon<'_> {
         }
     }
 
-    /// Looks at all goals and begins what is due; gives when to look again.
-    fn look(&mut self) -> Result<Option<Moment>, Failure> {
+    /// Looks at the goals that are due and begins what is to begin; gives when to look again.
+    async fn look(&mut self) -> Result<Option<Moment>, Failure> {
         let now = self.ui.env.now();
-        let goals = self.goals.goals();
-        let looked = look(&self.lead, &goals, now)?;
-        let mut wakes: Vec<Moment> = looked.next.values().copied().collect();
-        for (goal, run) in &looked.cancel {
-            if self.replaced.insert(run.clone())
-                && let Err(failure) = self.cancel(goal.as_str(), run)
-            {
-                self.ui.say(&failure.render());
+        let due = self.agenda.due(now);
+        let goals = due.iter().filter_map(|id| self.goals.goals().get(id));
+        let goals: Vec<Arc<Goal>> = goals.cloned().collect();
+        let looked = look(&self.lead, &goals, now).await?;
+        for (goal, turn) in &looked.turns {
+            self.agenda.put(&goal.id, turn);
+            for run in &turn.cancel {
+                if self.replaced.insert(run.clone())
+                    && let Err(failure) = self.cancel(goal.id.as_str(), run)
+                {
+                    self.ui.say(&failure.render());
+                }
             }
         }
+        for goal in &looked.left {
+            self.agenda.remove(&goal.id);
+            self.agenda.add(goal.id.clone());
+        }
+        let mut wakes: Vec<Moment> = self.agenda.wake().into_iter().collect();
         wakes.extend(self.answered(now));
         wakes.extend(self.go_on(now));
-        for start in &looked.start {
-            wakes.extend(self.start(start, now));
+        for (goal, turn) in &looked.turns {
+            for (slot, cause) in &turn.start {
+                // It is due until its process claims it.
+                self.agenda.add(goal.id.clone());
+                wakes.extend(self.start(&Start::of(goal, *slot, *cause), now));
+            }
         }
         if let Some(error) = &looked.trouble {
             self.trouble += 1;
@@ -210,15 +278,16 @@ impl Daemon<'_> {
     }
 
     /// Reads the goals again.
-    fn changed(&mut self, waits: &mut Waits) -> Result<(), Failure> {
+    async fn changed(&mut self, waits: &mut Waits) -> Result<(), Failure> {
         // Slots of schedules that are about to change are accounted for as what they were.
-        let goals = self.goals.goals();
-        look(&self.lead, &goals, self.ui.env.now())?;
+        let goals: Vec<Arc<Goal>> = self.goals.goals().values().cloned().collect();
+        look(&self.lead, &goals, self.ui.env.now()).await?;
         // Watched first, then read: what changes in between is seen as one more change.
         waits.watch = self.watch();
-        if let Err(failure) = self.goals.again(self.ui) {
+        if let Err(failure) = self.goals.again(self.ui).await {
             self.ui.say(&failure.render());
         }
+        self.attend_all();
         // What could not go on may now.
         self.tried.clear();
         if let Err(failure) = self.adopt() {
@@ -228,7 +297,7 @@ impl Daemon<'_> {
     }
 
     /// Begins nothing more; waits for what goes on, not for ever.
-    async fn stop(mut self, mut waits: Waits) -> Result<Exit, Failure> {
+    async fn stop(mut self, mut stop: Stop) -> Result<Exit, Failure> {
         let _ = self.notify.stopping();
         let end = tokio::time::Instant::now() + self.service.drain;
         let mut insists = 0;
@@ -238,7 +307,6 @@ impl Daemon<'_> {
                 let cycles = plural(count, "cycle");
                 self.ui.note(&format!("waits for {cycles} to end\n"));
             }
-            let [interrupt, terminate] = &mut waits.stop;
             tokio::select! {
                 gone = self.children.ended() => self.note(&gone),
                 () = tokio::time::sleep_until(end) => {
@@ -246,8 +314,8 @@ impl Daemon<'_> {
                     self.ui.say(&format!("left {cycles} behind; the next daemon goes on with what is left\n"));
                     return Ok(Exit::Ok);
                 }
-                _ = interrupt.recv() => { insists += 1; self.children.cancel_all(); }
-                _ = terminate.recv() => { insists += 1; self.children.cancel_all(); }
+                () = stop.told() => { insists += 1; self.children.cancel_all(); }
+                () = self.alive.next() => drop(self.notify.alive()),
             }
         }
         Ok(Exit::Ok)

@@ -1,13 +1,11 @@
-use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
 use super::lead::Lead;
 use crate::cli::Failure;
 use crate::cli::goals::{StoreLedger, notices};
-use crate::goal::{Cause, turn};
+use crate::goal::{Cause, Looking, Turn};
 use crate::model::{Goal, GoalNews};
-use crate::name::{PlanId, RunId};
 use crate::store::StoreError;
 use crate::time::Moment;
 
@@ -27,73 +25,102 @@ pub struct Start {
     pub cause: Cause,
 }
 
-/// What one look over all goals comes to.
+impl Start {
+    /// The cycle of a slot of a goal.
+    pub fn of(goal: &Goal, slot: Moment, cause: Cause) -> Self {
+        Self {
+            goal: goal.id.as_str().into(),
+            path: goal.path.clone(),
+            slot,
+            cause,
+        }
+    }
+}
+
+/// What one look over goals comes to.
 #[derive(Debug, Default)]
 pub struct Look {
-    /// The cycles that are to begin.
-    pub start: Vec<Start>,
-    /// The cycles that are to be cancelled, by goal and first run.
-    pub cancel: Vec<(PlanId, RunId)>,
-    /// When the next slot begins, by goal.
-    pub next: BTreeMap<PlanId, Moment>,
-    /// How many slots were missed.
-    pub missed: u64,
+    /// What is to be done for each goal that was accounted for.
+    pub turns: Vec<(Arc<Goal>, Turn)>,
+    /// The goals that could not be accounted for.
+    pub left: Vec<Arc<Goal>>,
     /// What could not be read or written.
     pub trouble: Option<StoreError>,
 }
 
-/// Looks at all goals. A goal that cannot be accounted for keeps none of the others from it:
-/// whatever is due now is due still when it can.
-pub fn look(lead: &Lead, goals: &[Arc<Goal>], now: Moment) -> Result<Look, Failure> {
+/// Looks at goals. One that cannot be accounted for keeps none of the others from it: whatever is due
+/// now is due still when it can. What is decided about all of them is sent to the store at once, so
+/// that it becomes durable together.
+pub async fn look(lead: &Lead, goals: &[Arc<Goal>], now: Moment) -> Result<Look, Failure> {
     let mut look = Look::default();
-    for goal in goals {
-        let mut ledger = StoreLedger {
-            store: &lead.store,
-            reader: &lead.reader,
-            token: Some(lead.token),
-        };
-        let turned = match turn(goal, &mut ledger, now) {
-            Ok(turned) => turned,
-            Err(error @ StoreError::Superseded { .. }) => return Err(error.into()),
-            Err(error) => {
-                look.trouble = Some(error);
-                continue;
+    let mut ahead: Vec<(&Arc<Goal>, Looking<'_>)> = goals
+        .iter()
+        .map(|goal| (goal, Looking::new(goal, now)))
+        .collect();
+    let ledger = StoreLedger {
+        store: &lead.store,
+        reader: &lead.reader,
+        token: Some(lead.token),
+    };
+    while !ahead.is_empty() {
+        let mut sent = Vec::new();
+        for (goal, mut looking) in std::mem::take(&mut ahead) {
+            match lead.reader.known(&goal.id) {
+                Err(error) => look.fail(goal, error),
+                Ok(known) => match looking.decide(known.as_ref()) {
+                    Some(entry) => sent.push((goal, looking, ledger.send(goal, entry, now))),
+                    None => look.turns.push((Arc::clone(goal), looking.into_turn())),
+                },
             }
-        };
-        let id: Arc<str> = goal.id.as_str().into();
-        look.start
-            .extend(turned.start.iter().map(|(slot, cause)| Start {
-                goal: Arc::clone(&id),
-                path: goal.path.clone(),
-                slot: *slot,
-                cause: *cause,
-            }));
-        let cancel = turned.cancel.into_iter();
-        look.cancel.extend(cancel.map(|run| (goal.id.clone(), run)));
-        if let Some(wake) = turned.wake {
-            look.next.insert(goal.id.clone(), wake);
         }
-        if turned.missed > 0 {
-            look.missed += turned.missed;
-            // They are accounted for; that nobody can be told of them keeps no other goal from it.
-            if let Err(error) = missed(lead, goal, (turned.missed, now)) {
-                look.trouble = Some(error);
+        for (goal, mut looking, ticket) in sent {
+            match ticket.await {
+                Err(error @ StoreError::Superseded { .. }) => return Err(error.into()),
+                Err(error) => look.fail(goal, error),
+                Ok(written) => {
+                    looking.written(written);
+                    if looking.is_over() {
+                        look.turns.push((Arc::clone(goal), looking.into_turn()));
+                    } else {
+                        ahead.push((goal, looking));
+                    }
+                }
             }
         }
     }
+    look.turns
+        .sort_by(|(one, _), (other, _)| one.id.cmp(&other.id));
+    look.tell(lead, now).await;
     Ok(look)
 }
 
-/// People are told that slots were missed.
-fn missed(lead: &Lead, goal: &Goal, (count, now): (u64, Moment)) -> Result<(), StoreError> {
-    let why = match count {
-        1 => "1 slot was missed".to_owned(),
-        count => format!("{count} slots were missed"),
-    };
-    for body in notices(goal, GoalNews::Missed, (&why, None, now)) {
-        lead.store.tell(&goal.id, body, now).wait()?;
+impl Look {
+    fn fail(&mut self, goal: &Arc<Goal>, error: StoreError) {
+        self.left.push(Arc::clone(goal));
+        self.trouble = Some(error);
     }
-    Ok(())
+
+    /// People are told that slots were missed. They are accounted for; that nobody can be told of
+    /// them keeps no other goal from it.
+    async fn tell(&mut self, lead: &Lead, now: Moment) {
+        let missed = self.turns.iter().filter(|(_, turn)| turn.missed > 0);
+        let bodies = missed.flat_map(|(goal, turn)| {
+            let why = match turn.missed {
+                1 => "1 slot was missed".to_owned(),
+                count => format!("{count} slots were missed"),
+            };
+            let bodies = notices(goal, GoalNews::Missed, (&why, None, now));
+            bodies.into_iter().map(|body| (&goal.id, body))
+        });
+        let tickets: Vec<_> = bodies
+            .map(|(goal, body)| lead.store.tell(goal, body, now))
+            .collect();
+        for ticket in tickets {
+            if let Err(error) = ticket.await {
+                self.trouble = Some(error);
+            }
+        }
+    }
 }
 
 /// How long to wait after so many failures in a row.

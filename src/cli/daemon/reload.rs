@@ -1,10 +1,12 @@
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use crate::cli::goals::{FOLDERS, Found, POKE, Where, apart};
+use crate::cli::goals::{FOLDERS, Found, POKE, Where, apart, apart_aside};
 use crate::cli::workspace::{APPROVERS, CONFIG};
-use crate::cli::{Failure, Revision, Ui, Workspace};
+use crate::cli::{Exit, Failure, Revision, Ui, Workspace};
 use crate::model::Goal;
+use crate::name::PlanId;
 use crate::report::{BAD, NAME, paint};
 use crate::service::watch::Watch;
 
@@ -13,7 +15,10 @@ pub struct Goals {
     workspace: Workspace,
     branch: Option<String>,
     place: Where,
+    /// Where the repository of the branch keeps its branches.
+    git: Option<PathBuf>,
     found: Vec<Found>,
+    by_id: BTreeMap<PlanId, Arc<Goal>>,
 }
 
 impl Goals {
@@ -22,10 +27,16 @@ impl Goals {
         let workspace = ui.workspace();
         let place = place(&workspace, branch.as_deref())?;
         let found = apart(ui, &place, &workspace);
+        let git = match &place {
+            Where::Disk => None,
+            Where::Commit(revision) => Some(revision.git_dir()),
+        };
         let goals = Self {
             workspace,
             branch,
             place,
+            git,
+            by_id: by_id(&found),
             found,
         };
         goals.told(ui, &[]);
@@ -33,26 +44,27 @@ impl Goals {
     }
 
     /// Reads them again, and says what is different. What was there stays if they cannot be read.
-    pub fn again(&mut self, ui: &Ui) -> Result<(), Failure> {
-        let place = place(&self.workspace, self.branch.as_deref())?;
+    pub async fn again(&mut self, ui: &Ui) -> Result<(), Failure> {
+        let (workspace, branch) = (self.workspace.clone(), self.branch.clone());
+        let place = move || place(&workspace, branch.as_deref());
+        let place = tokio::task::spawn_blocking(place).await;
+        let place = place.map_err(|lost| Failure::new(Exit::Bug, lost.to_string()))??;
         if let (Where::Commit(new), Where::Commit(old)) = (&place, &self.place)
             && new.commit() == old.commit()
         {
             return Ok(());
         }
-        let before = std::mem::replace(&mut self.found, apart(ui, &place, &self.workspace));
+        let found = apart_aside(ui, &place, &self.workspace).await;
+        self.by_id = by_id(&found);
+        let before = std::mem::replace(&mut self.found, found);
         self.place = place;
         self.told(ui, &before);
         Ok(())
     }
 
     /// The goals that there are.
-    pub fn goals(&self) -> Vec<Arc<Goal>> {
-        let goals = self
-            .found
-            .iter()
-            .filter_map(|found| found.goal.as_ref().ok());
-        goals.cloned().collect()
+    pub fn goals(&self) -> &BTreeMap<PlanId, Arc<Goal>> {
+        &self.by_id
     }
 
     /// What is wrong with files, if anything is.
@@ -76,8 +88,7 @@ impl Goals {
     pub fn watch(&self) -> std::io::Result<Watch> {
         let root = &self.workspace.root;
         let mut files = vec![self.workspace.state.join(POKE)];
-        if let (Some(branch), Where::Commit(revision)) = (&self.branch, &self.place) {
-            let git = revision.git_dir();
+        if let (Some(branch), Some(git)) = (&self.branch, &self.git) {
             files.push(git.join("refs/heads").join(branch));
             files.push(git.join("packed-refs"));
             return Watch::new(&[], &files);
@@ -119,6 +130,13 @@ impl Goals {
             }
         }
     }
+}
+
+fn by_id(found: &[Found]) -> BTreeMap<PlanId, Arc<Goal>> {
+    let goals = found.iter().filter_map(|found| found.goal.as_ref().ok());
+    goals
+        .map(|goal| (goal.id.clone(), Arc::clone(goal)))
+        .collect()
 }
 
 fn place(workspace: &Workspace, branch: Option<&str>) -> Result<Where, Failure> {

@@ -1,7 +1,7 @@
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use super::daemon::{Daemon, system};
-use crate::cli::Failure;
+use crate::cli::{Failure, Ui};
 use crate::report::{WARN, paint};
 use crate::service::alarm::Alarm;
 use crate::service::systemd::sign_of_life;
@@ -28,29 +28,67 @@ pub(super) enum Event {
 pub(super) struct Waits {
     alarm: Alarm,
     pub(super) watch: Option<Watch>,
-    pub(super) stop: [Signal; 2],
     reload: Signal,
-    watchdog: Option<tokio::time::Interval>,
 }
 
-impl Daemon<'_> {
-    pub(super) fn waits(&self) -> Result<Waits, Failure> {
+/// What tells a daemon to end.
+pub struct Stop([Signal; 2]);
+
+impl Stop {
+    /// Listens from now on: what comes while nobody asks is heard later.
+    pub(super) fn listen() -> Result<Self, Failure> {
         let listen = |kind| signal(kind).map_err(|error| system(&error));
-        let var = |name| self.ui.env.var(name);
+        Ok(Self([
+            listen(SignalKind::interrupt())?,
+            listen(SignalKind::terminate())?,
+        ]))
+    }
+
+    /// Waits until it is told to end.
+    pub(super) async fn told(&mut self) {
+        let [interrupt, terminate] = &mut self.0;
+        tokio::select! {
+            _ = interrupt.recv() => {}
+            _ = terminate.recv() => {}
+        }
+    }
+}
+
+/// When a daemon is to say that it lives: where nobody asks, never.
+pub struct Alive(Option<tokio::time::Interval>);
+
+impl Alive {
+    /// As the environment asks for it.
+    pub(super) fn of(ui: &Ui) -> Self {
+        let var = |name| ui.env.var(name);
         let alive = sign_of_life(
             var("WATCHDOG_USEC"),
             var("WATCHDOG_PID"),
             std::process::id(),
         );
+        Self(alive.map(|every| {
+            let mut interval = tokio::time::interval(every);
+            interval.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+            interval
+        }))
+    }
+
+    /// Waits until it is time.
+    pub(super) async fn next(&mut self) {
+        match &mut self.0 {
+            Some(interval) => drop(interval.tick().await),
+            None => std::future::pending().await,
+        }
+    }
+}
+
+impl Daemon<'_> {
+    pub(super) fn waits(&self) -> Result<Waits, Failure> {
+        let listen = |kind| signal(kind).map_err(|error| system(&error));
         Ok(Waits {
             alarm: Alarm::new().map_err(|error| system(&error))?,
             watch: self.watch(),
-            stop: [
-                listen(SignalKind::interrupt())?,
-                listen(SignalKind::terminate())?,
-            ],
             reload: listen(SignalKind::hangup())?,
-            watchdog: alive.map(tokio::time::interval),
         })
     }
 
@@ -72,6 +110,7 @@ impl Daemon<'_> {
     pub(super) async fn event(
         &mut self,
         waits: &mut Waits,
+        stop: &mut Stop,
         wake: Option<Moment>,
     ) -> Result<Event, Failure> {
         if let Some(warp) = &self.warp {
@@ -87,24 +126,16 @@ impl Daemon<'_> {
                 Event::Stop
             });
         }
-        let [interrupt, terminate] = &mut waits.stop;
         let changed = async {
             match &mut waits.watch {
                 Some(watch) => watch.changed().await,
                 None => std::future::pending().await,
             }
         };
-        let alive = async {
-            match &mut waits.watchdog {
-                Some(interval) => drop(interval.tick().await),
-                None => std::future::pending().await,
-            }
-        };
         let gone = tokio::select! {
-            _ = interrupt.recv() => return Ok(Event::Stop),
-            _ = terminate.recv() => return Ok(Event::Stop),
+            () = stop.told() => return Ok(Event::Stop),
             _ = waits.reload.recv() => return Ok(Event::Reload),
-            () = alive => return Ok(Event::Watchdog),
+            () = self.alive.next() => return Ok(Event::Watchdog),
             gone = self.children.ended() => gone,
             // An error is a change, too.
             _ = changed => return Ok(Event::Changed),

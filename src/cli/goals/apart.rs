@@ -1,4 +1,4 @@
-use std::process::{Command, Stdio};
+use std::process::{Command, Output, Stdio};
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -19,10 +19,22 @@ struct Line {
 /// All goals of a workspace, read by a process of its own: who waits for years keeps nothing in
 /// memory that only reading needs, and nothing that a file may do to a reader is done to it.
 pub fn apart(ui: &Ui, place: &Where, workspace: &Workspace) -> Vec<Found> {
-    read(ui, place, workspace).unwrap_or_else(|| all(place, workspace))
+    let answer = reader(ui, place, workspace).output().ok();
+    let found = answer.and_then(|answer| read(&answer));
+    found.unwrap_or_else(|| all(place, workspace))
 }
 
-fn read(ui: &Ui, place: &Where, workspace: &Workspace) -> Option<Vec<Found>> {
+/// Does the same without keeping a thread of a runtime waiting.
+pub async fn apart_aside(ui: &Ui, place: &Where, workspace: &Workspace) -> Vec<Found> {
+    let mut reader = reader(ui, place, workspace);
+    let answer = tokio::task::spawn_blocking(move || reader.output()).await;
+    let answer = answer.ok().and_then(Result::ok);
+    let found = answer.and_then(|answer| read(&answer));
+    found.unwrap_or_else(|| all(place, workspace))
+}
+
+/// The process that reads.
+fn reader(ui: &Ui, place: &Where, workspace: &Workspace) -> Command {
     #[expect(
         clippy::disallowed_methods,
         reason = "this is wf itself, which only answers: it is awaited here"
@@ -35,8 +47,12 @@ fn read(ui: &Ui, place: &Where, workspace: &Workspace) -> Option<Vec<Found>> {
     }
     command.current_dir(ui.env.cwd());
     command.stdin(Stdio::null()).stderr(Stdio::null());
-    let answer = command.output().ok()?;
-    let text = String::from_utf8(answer.stdout).ok()?;
+    command
+}
+
+/// What it found; nothing if that cannot be read.
+fn read(answer: &Output) -> Option<Vec<Found>> {
+    let text = std::str::from_utf8(&answer.stdout).ok()?;
     let lines = text.lines().map(|line| {
         let line: Line = serde_json::from_str(line).ok()?;
         let goal = match (line.goal, line.why) {

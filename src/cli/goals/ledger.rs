@@ -1,12 +1,13 @@
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use crate::cli::execute::store;
 use crate::cli::load::Ready;
 use crate::cli::{Failure, Ui};
-use crate::goal::{Decision, Known, Ledger};
+use crate::goal::{Decision, Entry, Known, Ledger};
 use crate::model::Goal;
 use crate::name::PlanId;
-use crate::store::{GoalNote, Reader, Store, StoreError};
+use crate::store::{GoalNote, Reader, Store, StoreError, Ticket};
 use crate::time::Moment;
 
 /// The store as a ledger.
@@ -22,8 +23,8 @@ pub struct StoreLedger<'a> {
 impl Ledger for StoreLedger<'_> {
     type Error = StoreError;
 
-    fn known(&self, goal: &PlanId) -> Result<Option<Known>, StoreError> {
-        self.reader.known(goal)
+    fn known(&self, goal: &PlanId) -> Result<Option<Cow<'_, Known>>, StoreError> {
+        Ok(self.reader.known(goal)?.map(Cow::Owned))
     }
 
     fn record(
@@ -33,10 +34,17 @@ impl Ledger for StoreLedger<'_> {
         decision: &Decision,
         now: Moment,
     ) -> Result<bool, StoreError> {
-        let written = self
-            .store
-            .decided(note(goal), after, decision.clone(), (self.token, now));
-        written.wait()
+        let decision = decision.clone();
+        self.send(goal, Entry { after, decision }, now).wait()
+    }
+}
+
+impl StoreLedger<'_> {
+    /// Sends what is to be written down of a goal; the answer says whether it was.
+    pub fn send(&self, goal: &Goal, entry: Entry, now: Moment) -> Ticket<bool> {
+        let Entry { after, decision } = entry;
+        self.store
+            .decided(note(goal), after, decision, (self.token, now))
     }
 }
 

@@ -20,7 +20,7 @@ mod poke;
 mod tell;
 mod told;
 
-pub use apart::{apart, write};
+pub use apart::{apart, apart_aside, write};
 pub use attended::attended;
 pub use autonomy::{Leash, granted};
 pub use cycle::{Begin, Ended, adopt, begin};

@@ -4,6 +4,7 @@
 //! All of it lives in [`world::World`]: a daemon without a machine, whose clock tests move.
 
 mod dst;
+mod every;
 mod laws;
 mod rules;
 mod torture;

@@ -4,7 +4,8 @@
 //! Nothing here reads the environment; without a socket, telling does nothing.
 //!
 //! **Invariant:** a daemon that nobody watches over is not woken up: only `WATCHDOG_USEC` asks for
-//! a regular sign of life.
+//! a regular sign of life. Whoever gives it does so from the loop that does the work, so that one that
+//! hangs gives none.
 
 mod tell;
 mod unit;

@@ -34,9 +34,8 @@ pub struct Unit {
     pub path: Option<String>,
     /// The version of systemd, where it is known. An older one is told how to ask for a reload.
     pub systemd: Option<u32>,
-    /// After which silence it is taken for dead; `None`: it need not tell that it lives, and nothing
-    /// wakes it up for that.
-    pub watchdog: Option<Duration>,
+    /// After which silence it is taken for dead, and started again.
+    pub watchdog: Duration,
     /// How long it waits for its cycles when it is to end; it is killed only a minute later.
     pub drain: Duration,
 }
@@ -56,10 +55,10 @@ pub struct BadUnit {
 /// What is the same in every unit. No namespace, mount or system call is taken away: sandboxes are
 /// made of user namespaces, and a `/proc` that is covered in part cannot be mounted in them. One
 /// step that runs out of memory is one step that failed. `Delegate` lets keepers make control groups
-/// of their own.
+/// of their own. However often it ends, it is started again: it may wait for another daemon to end.
 const SAME: &str = "\
 Restart=on-failure
-RestartSec=5
+RestartSec=10
 RestartPreventExitStatus=2 3
 OOMPolicy=continue
 Delegate=yes
@@ -77,7 +76,7 @@ impl Unit {
         if let Owner::System { .. } = self.owner {
             text.push_str("Wants=network-online.target\nAfter=network-online.target\n");
         }
-        text.push_str("StartLimitIntervalSec=5min\nStartLimitBurst=5\n\n[Service]\n");
+        text.push_str("StartLimitIntervalSec=0\n\n[Service]\n");
         text.push_str(if self.systemd.is_some_and(|version| version >= RELOADS) {
             "Type=notify-reload\n"
         } else {
@@ -92,10 +91,8 @@ impl Unit {
             let line = format!("PATH={}", plain("PATH", value)?);
             let _ = writeln!(text, "Environment={}", quoted(&line));
         }
-        if let Some(silence) = self.watchdog {
-            // Seconds with a unit of their own: systemd reads `1m` as a minute, as we do.
-            let _ = writeln!(text, "WatchdogSec={}", spaced(silence));
-        }
+        // With a unit of their own: systemd reads `1m` as a minute, as we do.
+        let _ = writeln!(text, "WatchdogSec={}", spaced(self.watchdog));
         let stop = self.drain.saturating_add(MARGIN).as_secs();
         let _ = writeln!(text, "KillMode=mixed\nTimeoutStopSec={stop}");
         text.push_str(SAME);

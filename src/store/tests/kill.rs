@@ -134,7 +134,7 @@ fn tickets_work_inside_a_runtime() {
             .unwrap();
         store
             .append(next(&run, vec![started("fetch")]))
-            .wait()
+            .await
             .unwrap();
         store
             .append(next(&run, vec![started("send")]))

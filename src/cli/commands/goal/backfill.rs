@@ -5,7 +5,7 @@ use crate::bus::Act;
 use crate::cli::execute::Telling;
 use crate::cli::goals::{Begin, Hold, LEADER, as_kept, begin, by_name, ledger_of, poke, tell};
 use crate::cli::{Exit, Failure, Ui, load, watch};
-use crate::goal::{Cause, Health, Known, Ledger, turn};
+use crate::goal::{Cause, Health, Known, turn};
 use crate::model::Goal;
 use crate::report::{WARN, paint};
 use crate::store::Reader;
@@ -54,7 +54,7 @@ pub fn run(ui: &Ui, args: &BackfillArgs) -> Result<Exit, Failure> {
     };
     turn(&*as_kept(&goal, &reader)?, &mut ledger, now)?;
     let due = store.backfill(&goal.id, slots.clone(), now).wait()?;
-    let known = ledger.known(&goal.id)?;
+    let known = reader.known(&goal.id)?;
     drop((store, reader));
     ui.note(&to_begin(due, slots.len()));
     if let (Some(from), Some(to), 1..) = (slots.first(), slots.last(), due) {

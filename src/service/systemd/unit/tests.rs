@@ -11,7 +11,7 @@ fn unit() -> Unit {
         owner: Owner::User,
         path: Some("/usr/local/bin:/usr/bin:/bin".into()),
         systemd: None,
-        watchdog: None,
+        watchdog: Duration::from_mins(2),
         drain: std::time::Duration::from_secs(30),
     }
 }
@@ -39,7 +39,7 @@ fn what_differs() {
     let mut unit = unit();
     unit.owner = systems();
     unit.systemd = Some(253);
-    unit.watchdog = Some(Duration::from_secs(90));
+    unit.watchdog = Duration::from_secs(90);
     let text = unit.text().unwrap();
     for line in [
         "Type=notify-reload",
@@ -116,7 +116,6 @@ fn systemd_takes_it() {
         unit.program.clone_from(&program);
         unit.workspace.clone_from(&odd);
         unit.args.push("--with=%i $X \"".into());
-        unit.watchdog = Some(Duration::from_mins(2));
         let file = dir.path().join(format!("wf-{at}.service"));
         std::fs::write(&file, unit.text().unwrap()).unwrap();
         let analyze = std::process::Command::new("systemd-analyze")

@@ -3,6 +3,7 @@
 
 mod anew;
 mod approved;
+mod audited;
 mod ends;
 
 use serde_json::{Value, json};

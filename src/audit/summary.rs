@@ -7,13 +7,16 @@ use crate::store::LogRow;
 
 /// The keys of an event that are kept: words and numbers that a plan or the rules give. Nothing
 /// that a step printed, gave or was given is among them.
-const KEPT: [&str; 34] = [
+const KEPT: [&str; 38] = [
     "action",
     "attempt",
     "by",
     "cached",
     "class",
+    "criteria",
+    "d_millionths",
     "decision",
+    "directive",
     "execution",
     "executions",
     "exit",
@@ -32,6 +35,7 @@ const KEPT: [&str; 34] = [
     "phase",
     "point",
     "policy",
+    "reopened",
     "required",
     "result",
     "standing",
@@ -111,6 +115,10 @@ fn of_fact(at: crate::time::Moment, fact: &Fact) -> Entry {
         None => attempt.clone(),
     };
     fields.extend(number.map(|number| ("attempt".to_owned(), number)));
+    if let Fact::RoundClosed(round) = fact {
+        let d = millionths(round.solved.loss.d);
+        fields.insert("d_millionths".to_owned(), Value::from(d));
+    }
     entry.about = fields
         .into_iter()
         .filter(|(key, _)| KEPT.contains(&key.as_str()))
@@ -125,6 +133,16 @@ fn place(step: Option<&Value>, item: Option<&Value>) -> Option<String> {
         Some(item) => format!("{step}[{item}]"),
         None => step.to_owned(),
     })
+}
+
+/// A distance as a whole number, so that whoever writes the record anew, with jq say, writes the same.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "D is from 0 to 1"
+)]
+fn millionths(d: f64) -> u64 {
+    (d.clamp(0.0, 1.0) * 1e6).round() as u64
 }
 
 /// What is kept of a value: a word, a whole number, or the words in something nested.

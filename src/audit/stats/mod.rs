@@ -6,6 +6,7 @@
 mod drift;
 mod place;
 mod report;
+mod rounds;
 mod runs;
 #[cfg(test)]
 mod tests;
@@ -15,5 +16,6 @@ mod window;
 pub use drift::{Drift, PlanSums};
 pub use place::{GapTrend, Thrash, Trend};
 pub use report::{Approvals, Gates, Report, Runs, ToolHealth, Trigger};
+pub use rounds::{Streak, Streaks};
 pub use unseen::Unseen;
 pub use window::Window;

@@ -47,6 +47,15 @@ pub enum Thrash {
         /// How many in a row.
         times: u32,
     },
+    /// Rounds of a run ordered `break_symmetry`, one after the other, and D did not fall.
+    GgsThrashing {
+        /// The run.
+        run: RunId,
+        /// The number of the first of these rounds.
+        first: u64,
+        /// How many in a row.
+        times: u32,
+    },
 }
 
 /// What happened at one place of a run.
@@ -55,7 +64,11 @@ pub(super) struct Place {
     begun: BTreeSet<u64>,
     ended: BTreeSet<u64>,
     over: bool,
-    /// The last attempt that failed, and how.
+    /// Whether it has ended before, in this round or in an earlier one.
+    has_ended: bool,
+    /// Whether the last that is known of it is an end in success.
+    well: bool,
+    /// Whose fault it is that the last attempt failed; `None`: that was not seen, or it did not.
     class: Option<String>,
     gaps: Vec<(u64, u32, u32)>,
     /// How the attempt at hand failed so far: its exit, and the criteria that did not hold.
@@ -71,6 +84,12 @@ impl Place {
         self.settle();
         self.begun.insert(attempt);
         self.now = (attempt, String::new(), BTreeSet::new());
+        (self.class, self.well) = (None, false);
+    }
+
+    /// Another round lets it begin anew.
+    pub(super) fn reopen(&mut self) {
+        self.over = false;
     }
 
     /// Its work ended. False: it never began, or ended before.
@@ -81,8 +100,13 @@ impl Place {
         self.ended.insert(attempt) && self.begun.contains(&attempt)
     }
 
-    /// A criterion was ruled on.
-    pub(super) fn judged(&mut self, attempt: u64, criterion: &str, passed: bool) {
+    /// A criterion was ruled on; whose fault it is if it did not pass.
+    pub(super) fn judged(
+        &mut self,
+        attempt: u64,
+        criterion: &str,
+        (passed, class): (bool, Option<&str>),
+    ) {
         if self.gaps.last().is_none_or(|gap| gap.0 != attempt) {
             self.gaps.push((attempt, 0, 0));
         }
@@ -92,16 +116,28 @@ impl Place {
         }
         if !passed {
             self.now.2.insert(criterion.to_owned());
+            self.class = self.class.take().or_else(|| class.map(Into::into));
         }
     }
 
-    /// It ended. False: it had before.
-    pub(super) fn is_over(&mut self) -> bool {
+    /// It ended. False: it had before, in this round.
+    pub(super) fn is_over(&mut self, state: Option<&str>) -> bool {
         self.settle();
+        (self.has_ended, self.well) = (true, state == Some("succeeded"));
         !std::mem::replace(&mut self.over, true)
     }
 
-    /// Whose fault the last failure was.
+    /// Whether it has ended before.
+    pub(super) fn has_ended(&self) -> bool {
+        self.has_ended
+    }
+
+    /// Whether nothing was wrong with what it did last: it runs again for what it depends on.
+    pub(super) fn was_well(&self) -> bool {
+        self.well
+    }
+
+    /// Whose fault it is that the last attempt failed.
     pub(super) fn class(&self) -> Option<&str> {
         self.class.as_deref()
     }

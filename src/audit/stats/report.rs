@@ -2,7 +2,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Drift, GapTrend, PlanSums, Thrash};
+use super::{Drift, GapTrend, PlanSums, Streaks, Thrash};
 use crate::time::Moment;
 
 /// What was seen in a window (artoo, R6).
@@ -22,13 +22,14 @@ pub struct Report {
     pub window_end: Option<Moment>,
     /// How many runs began and ended, nested ones too.
     pub runs: Runs,
-    /// How many places ended: steps, and items of repeated steps.
+    /// How many places ended: steps, and items of repeated steps. One that ends again in a later
+    /// round is counted once.
     pub tasks_observed: u64,
     /// How many attempts were told what was wrong with the one before.
     pub total_corrections: u64,
     /// How the gap went where a place was judged more than once.
     pub gap_trends: Vec<GapTrend>,
-    /// Attempts that failed in the same way again and again.
+    /// Work that is repeated without coming nearer to its end.
     pub thrashing: Vec<Thrash>,
     /// What no role may cause.
     pub boundary_violations: Vec<String>,
@@ -48,6 +49,9 @@ pub struct Report {
     /// compared with.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub history: BTreeMap<String, PlanSums>,
+    /// The rounds at the end of this window that later ones may follow with the same directive.
+    #[serde(default, skip_serializing_if = "Streaks::is_empty")]
+    pub rounds: Streaks,
 }
 
 /// Why a report was made.
@@ -76,6 +80,9 @@ pub struct Runs {
     pub succeeded: u64,
     /// Failed.
     pub failed: u64,
+    /// Were abandoned: they failed, and the controller tried nothing more.
+    #[serde(default)]
+    pub abandoned: u64,
     /// Were cancelled.
     pub cancelled: u64,
     /// Were not begun, for a reason that is recorded.

@@ -1,5 +1,7 @@
 use std::collections::BTreeMap;
 
+use serde_json::Value;
+
 use super::place::Place;
 use super::{GapTrend, Thrash};
 use crate::audit::Entry;
@@ -32,11 +34,25 @@ impl Life {
                 return again.then(|| format!("run {short} began twice"));
             }
             "run_ended" => self.ended = true,
+            "round_closed" => self.reopen(entry),
             _ => {}
         }
         let place = entry.place.as_ref()?;
         let wrong = self.at_place(place, entry)?;
         Some(format!("run {short}: {place} {wrong}"))
+    }
+
+    /// Lets what another round reopens end again.
+    fn reopen(&mut self, entry: &Entry) {
+        let named = entry.about.get("reopened").and_then(Value::as_array);
+        // Older records do not say which steps a round reopens.
+        let all = entry.word("directive").is_none();
+        for (name, place) in &mut self.places {
+            let step = name.split('[').next();
+            if all || named.is_some_and(|steps| steps.iter().any(|one| one.as_str() == step)) {
+                place.reopen();
+            }
+        }
     }
 
     fn at_place(&mut self, name: &str, entry: &Entry) -> Option<String> {
@@ -52,11 +68,12 @@ impl Life {
             }
             "criterion_judged" => {
                 let verdict = entry.about.get("verdict")?;
-                let word = |key: &str| verdict.get(key).and_then(serde_json::Value::as_str);
-                place.judged(attempt, word("name")?, word("ruling") == Some("pass"));
+                let word = |key: &str| verdict.get(key).and_then(Value::as_str);
+                let ruled = (word("ruling") == Some("pass"), word("class"));
+                place.judged(attempt, word("name")?, ruled);
             }
             "step_ended" => {
-                let again = !place.is_over();
+                let again = !place.is_over(entry.word("state"));
                 return again.then(|| "ended twice".to_owned());
             }
             _ => {}

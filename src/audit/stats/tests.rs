@@ -184,6 +184,157 @@ fn a_plan_that_does_worse_than_in_earlier_windows_drifts() {
     assert_eq!(seen(entries).drift, [expected]);
 }
 
+/// The end of a round that ordered this, with D in hundredths, and lets steps run again.
+fn round(number: u64, directive: &str, d: u64, reopened: &[&str]) -> Entry {
+    let about = json!({
+        "number": number, "directive": directive, "d_millionths": d * 10_000, "reopened": reopened,
+    });
+    entry(20, "round_closed", "", &about)
+}
+
+/// What is seen of a run with these events.
+fn of_run(events: Vec<Entry>) -> Report {
+    let mut entries = vec![entry(0, "run_started", "", &json!({}))];
+    entries.extend(events);
+    seen(entries)
+}
+
+fn end(place: &str, state: &str) -> Entry {
+    entry(20, "step_ended", place, &json!({ "state": state }))
+}
+
+#[test]
+fn a_step_that_runs_again_in_a_round_is_no_violation() {
+    let rounds = |reopened: &[&str], directive: &str| {
+        let mut between = round(1, directive, 50, reopened);
+        if directive.is_empty() {
+            between.about.remove("directive");
+            between.about.remove("reopened");
+        }
+        let items = ["a[0]", "a", "ab"].map(|place| end(place, "failed"));
+        let again = ["a[0]", "a"].map(|place| end(place, "succeeded"));
+        let all = items.into_iter().chain([between]).chain(again);
+        of_run(all.collect())
+    };
+    let report = rounds(&["a"], "refine");
+    assert_eq!(report.boundary_violations, [""; 0]);
+    assert_eq!(
+        report.tasks_observed, 3,
+        "a place is one task in all rounds"
+    );
+    // A round reopens what it names, and nothing else.
+    let told = |found: &Report| found.boundary_violations.len();
+    assert_eq!(told(&rounds(&["ab"], "refine")), 2);
+    assert_eq!(told(&rounds(&[], "abandon")), 2);
+    // An older record does not name what it reopens.
+    assert_eq!(told(&rounds(&[], "")), 0);
+}
+
+#[test]
+fn attempts_of_rounds_are_counted_as_retries_by_whose_fault_they_are() {
+    let began = |place: &str, number: u64| {
+        let about = json!({ "attempt": number });
+        entry(10, "attempt_started", place, &about)
+    };
+    let ended = |place: &str, number: u64, class: Option<&str>| {
+        let mut about = json!({ "attempt": number });
+        if let Some(class) = class {
+            about["class"] = json!(class);
+        }
+        entry(10, "attempt_ended", place, &about)
+    };
+    let refuted = |place: &str, number: u64, class: &str| {
+        let verdict = json!({ "name": "fine", "ruling": "fail", "class": class });
+        let about = json!({ "attempt": number, "verdict": verdict });
+        entry(10, "criterion_judged", place, &about)
+    };
+    let mut events = Vec::new();
+    for (place, class, checked) in [
+        ("a", "environmental", false),
+        ("b", "interrupted", false),
+        ("c", "logical", false),
+        ("d", "environmental", true),
+        ("e", "logical", true),
+    ] {
+        events.push(began(place, 1));
+        events.push(ended(place, 1, (!checked).then_some(class)));
+        events.extend(checked.then(|| refuted(place, 1, class)));
+        events.push(end(place, "failed"));
+    }
+    // It held, and runs again for what it depends on: nothing is corrected.
+    events.extend([began("f", 1), ended("f", 1, None), end("f", "succeeded")]);
+    let all = ["a", "b", "c", "d", "e", "f"];
+    events.push(round(1, "change_path", 80, &all));
+    events.extend(all.map(|place| began(place, 2)));
+    let report = of_run(events);
+    let tools = report.tool_health;
+    assert_eq!(tools.execution_failures, 3);
+    assert_eq!((tools.environmental_retries, tools.logical_retries), (3, 2));
+    assert_eq!(report.total_corrections, 5);
+    assert_eq!(report.boundary_violations, [""; 0]);
+}
+
+#[test]
+fn what_was_abandoned_was_not_cancelled() {
+    let runs = |outcome: &str| {
+        let ended = entry(50, "run_ended", "", &json!({ "outcome": outcome }));
+        of_run(vec![ended]).runs
+    };
+    let abandoned = runs("abandoned");
+    assert_eq!((abandoned.abandoned, abandoned.cancelled), (1, 0));
+    let cancelled = runs("cancelled");
+    assert_eq!((cancelled.abandoned, cancelled.cancelled), (0, 1));
+}
+
+#[test]
+fn break_symmetry_again_and_again_without_a_falling_d_is_thrashing() {
+    let thrashing = |rounds: &[(&str, u64)]| {
+        let rounds = (1..).zip(rounds);
+        let rounds = rounds.map(|(number, (directive, d))| round(number, directive, *d, &["a"]));
+        of_run(rounds.collect()).thrashing
+    };
+    let ggs = |first, times| Thrash::GgsThrashing {
+        run: run(),
+        first,
+        times,
+    };
+    let breaks = "break_symmetry";
+    assert_eq!(thrashing(&[(breaks, 50)]), []);
+    assert_eq!(thrashing(&[(breaks, 50), (breaks, 50)]), [ggs(1, 2)]);
+    assert_eq!(
+        thrashing(&[(breaks, 50), (breaks, 60), (breaks, 60)]),
+        [ggs(1, 3)]
+    );
+    // D fell, or something else was ordered in between.
+    assert_eq!(thrashing(&[(breaks, 50), (breaks, 49)]), []);
+    assert_eq!(
+        thrashing(&[(breaks, 50), (breaks, 40), (breaks, 40)]),
+        [ggs(2, 2)]
+    );
+    assert_eq!(thrashing(&[(breaks, 50), ("refine", 50), (breaks, 50)]), []);
+    let word = serde_json::to_value(ggs(1, 2)).unwrap();
+    assert_eq!(word["what"], "ggs_thrashing");
+}
+
+#[test]
+fn rounds_of_two_windows_are_thrashing_too_until_the_run_ends() {
+    let first = of_run(vec![round(1, "break_symmetry", 50, &["a"])]);
+    let told = |more: Vec<Entry>| {
+        let report = Entry::new(Moment::from_millis(60), REPORT).about(&first);
+        let entries = [vec![report], more].concat();
+        seen(entries).thrashing.len()
+    };
+    assert_eq!(first.thrashing, []);
+    let second = || round(2, "break_symmetry", 50, &["a"]);
+    assert_eq!(told(vec![second()]), 1);
+    let over = entry(50, "run_ended", "", &json!({"outcome": "cancelled"}));
+    assert_eq!(told(vec![over, second()]), 0);
+    // A window in which nothing happens has nothing to tell.
+    let mut window = Window::default();
+    window.add(&bound(vec![Entry::new(Moment::default(), REPORT).about(&first)]).remove(0));
+    assert!(!window.is_worth_telling());
+}
+
 /// What auditors say of themselves and of an event that one of them read in the database.
 fn watched(kinds: &[(&str, u64, &[u64])]) -> Unseen {
     let session = |n: &u64| json!({"n": n, "process": {"pid": 1, "start": 1, "boot": "", "ns": 1}});

@@ -1,8 +1,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
+use super::place::Place;
 use super::runs::Lives;
-use super::{PlanSums, Report, Trigger, Unseen};
+use super::{PlanSums, Report, Streaks, Thrash, Trigger, Unseen};
 use crate::audit::record::{Entry, Record, Source};
 use crate::audit::words::{CONFIRMED, CUT, Confirmed, LOST, Lost, REPORT, REWOUND};
 use crate::name::RunId;
@@ -15,6 +16,8 @@ pub struct Window {
     plans: BTreeMap<String, PlanSums>,
     drift: Vec<super::Drift>,
     unseen: Unseen,
+    rounds: Streaks,
+    thrashing: Vec<Thrash>,
     /// Events that were read in the database and that nobody said to have heard of.
     unheard: BTreeSet<u64>,
     keeps: bool,
@@ -74,10 +77,13 @@ impl Window {
         {
             self.sums.history = report.history;
         }
+        if let Some(run) = &record.entry.run {
+            self.rounds.see(run, &record.entry);
+        }
     }
 
     fn begin_anew(&mut self, entry: &Entry) {
-        let history = entry.read::<Report>().map(|report| report.history);
+        let report: Option<Report> = entry.read();
         if self.keeps {
             self.fold();
         } else {
@@ -85,8 +91,11 @@ impl Window {
             *self = Self::default();
             self.unseen = unseen.going_on();
         }
-        if let Some(history) = history {
-            self.sums.history = history;
+        if let Some(report) = report {
+            self.sums.history = report.history;
+            if !self.keeps {
+                self.rounds = report.rounds;
+            }
         }
     }
 
@@ -118,9 +127,9 @@ impl Window {
             "run_ended" => match entry.word("outcome") {
                 Some("succeeded") => sums.runs.succeeded += 1,
                 Some("failed") => sums.runs.failed += 1,
+                Some("abandoned") => sums.runs.abandoned += 1,
                 _ => sums.runs.cancelled += 1,
             },
-            "step_ended" => sums.tasks_observed += 1,
             CONFIRMED => {
                 let confirmed: Option<Confirmed> = entry.read();
                 for seq in confirmed.iter().flat_map(|confirmed| &confirmed.seqs) {
@@ -160,22 +169,31 @@ impl Window {
     fn in_run(&mut self, run: &RunId, entry: &Entry) {
         let life = self.lives.entry(run.clone()).or_default();
         let place = entry.place.as_ref().and_then(|place| life.place(place));
-        let class = place.and_then(|place| place.class().map(str::to_owned));
         let tools = &mut self.sums.tool_health;
         match entry.kind.as_str() {
             "attempt_ended" if entry.word("class").is_some() => tools.execution_failures += 1,
-            "retry_scheduled" => match class.as_deref() {
-                Some("environmental") => tools.environmental_retries += 1,
-                _ => tools.logical_retries += 1,
-            },
+            // Whether `retry`, a loop or another round led to it.
             "attempt_started" if entry.number("attempt").is_some_and(|n| n > 1) => {
-                self.sums.total_corrections += 1;
+                match place.and_then(Place::class) {
+                    Some("logical") => tools.logical_retries += 1,
+                    Some(_) => tools.environmental_retries += 1,
+                    None => {}
+                }
+                self.sums.total_corrections += u64::from(!place.is_some_and(Place::was_well));
+            }
+            "step_ended" if !place.is_some_and(Place::has_ended) => {
+                self.sums.tasks_observed += 1;
             }
             _ => {}
         }
         let began = life.began;
         if let Some(wrong) = life.see(run, entry) {
             self.wrong(wrong);
+        }
+        if let Some(thrash) = self.rounds.see(run, entry) {
+            // A longer streak stands for the shorter ones that it began as.
+            self.thrashing.retain(|known| !known.begins(&thrash));
+            self.thrashing.push(thrash);
         }
         self.of_plan(entry, began);
     }
@@ -232,6 +250,8 @@ impl Window {
             .flat_map(|(run, life)| life.trends(run))
             .collect();
         report.thrashing = lives.flat_map(|(run, life)| life.thrashing(run)).collect();
+        report.thrashing.extend(self.thrashing.iter().cloned());
+        report.rounds = self.rounds.clone();
         let behind = self.unseen.behind(ending);
         if let (Some(first), Some(last)) = (behind.first(), behind.last()) {
             let wrong = format!(

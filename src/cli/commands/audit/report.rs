@@ -101,8 +101,8 @@ fn text(report: &Report) -> String {
     line(
         "runs",
         format!(
-            "{} started · {} succeeded · {} failed · {} cancelled · {} refused",
-            runs.started, runs.succeeded, runs.failed, runs.cancelled, runs.refused
+            "{} started · {} succeeded · {} failed · {} abandoned · {} cancelled · {} refused",
+            runs.started, runs.succeeded, runs.failed, runs.abandoned, runs.cancelled, runs.refused
         ),
     );
     line(
@@ -174,11 +174,19 @@ fn findings(report: &Report) -> String {
         );
     }
     for thrash in &report.thrashing {
-        let Thrash::Attempts { run, place, times } = thrash;
-        let what = format!(
-            "{place} of run {} failed {times} times in the same way",
-            run.short()
-        );
+        let what = match thrash {
+            Thrash::Attempts { run, place, times } => {
+                let run = run.short();
+                format!("{place} of run {run} failed {times} times in the same way")
+            }
+            Thrash::GgsThrashing { run, first, times } => {
+                let (run, last) = (run.short(), first + u64::from(*times) - 1);
+                format!(
+                    "ggs_thrashing: rounds {first} to {last} of run {run} ordered break_symmetry, \
+                     and D did not fall"
+                )
+            }
+        };
         let _ = writeln!(text, "{} {what}", paint(WARN, "thrashing "));
     }
     for drift in &report.drift {

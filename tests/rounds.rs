@@ -227,7 +227,26 @@ fn the_plans_own_criteria_are_not_asked_while_a_step_failed() {
     let own = record["checks"].as_array().unwrap().iter();
     let own = own.filter(|check| check["step"].is_null()).count();
     assert_eq!(own, 1, "{record:#}");
-    assert_eq!(record["rounds"][0]["criteria"], json!({"met": 0, "of": 2}));
+    // Nor do they count before they were asked.
+    assert_eq!(record["rounds"][0]["criteria"], json!({"met": 0, "of": 1}));
+    assert_eq!(record["rounds"][1]["criteria"], json!({"met": 2, "of": 2}));
+}
+
+#[test]
+fn four_steps_of_which_one_fails_come_to_the_same_with_any_room() {
+    let step = |id: &str| format!("  - {{id: {id}, run: sleep 0.05}}\n");
+    let bad = "  - {id: a, run: exit 1, alternatives: [{id: other, run: 'true'}]}\n";
+    let steps = [bad.to_owned(), step("b"), step("c"), step("d")].concat();
+    for on_failure in ["stop", "cancel", "continue"] {
+        for room in [1, 4] {
+            let policy = format!("policy: {{max_parallel: {room}, on_failure: {on_failure}}}");
+            let (place, did) = ran("strict: true", &format!("{steps}{policy}"));
+            assert_eq!(did.code, Some(0), "{}", did.all());
+            assert_eq!(rounds(&place), ["break_symmetry a=other", "accept"]);
+            let first = &shown(&place)["rounds"][0];
+            assert_eq!(first["loss"]["d"], 0.25, "{on_failure} {room}: {first:#}");
+        }
+    }
 }
 
 #[test]

@@ -348,6 +348,7 @@ impl State {
         self.phase = phase;
         if phase == Phase::Verify {
             self.passed = None;
+            self.control.opened = true;
         }
         self.next_finally(plan.parts().main, at);
     }

@@ -40,6 +40,10 @@ pub(super) struct Control {
     /// those of the plan are of no step.
     #[serde(with = "pairs")]
     pub(super) trials: BTreeMap<(Option<u32>, Name), (u32, u32)>,
+    /// Whether the gate to the plan's own criteria has opened, in this round or in an earlier one:
+    /// they count from then on.
+    #[serde(default)]
+    pub(super) opened: bool,
     /// The plan's own criteria that do not hold.
     pub(super) refuted: Vec<(Name, Option<Class>)>,
     /// How many criteria hold, if the result was accepted with less than all.

@@ -7,7 +7,7 @@ use super::scope::{self, View};
 use super::state::{ItemSlot, Spot, StepSlot};
 use super::{Blame, Criteria, Machine, StepState};
 use crate::ggs::{self, Measures};
-use crate::model::{Check, Class, Replan, Step, StepIx};
+use crate::model::{Check, Class, Fan, Replan, Step, StepIx};
 use crate::name::Name;
 
 /// What a round came to.
@@ -74,7 +74,10 @@ impl Measured {
 impl Machine {
     /// Measures the round that has ended. Criteria of steps that were not reached do not hold,
     /// and are nobody's fault; what is skipped by rule, or whose failure is tolerated, does not
-    /// count.
+    /// count, and neither do the plan's own criteria before they were asked once.
+    ///
+    /// **Invariant:** it follows from how places ended and what was ruled on them, never from the
+    /// order in which that came to be.
     pub(super) fn measure(&self) -> Measured {
         let mut measured = Measured::default();
         let mut excused = vec![false; self.state.steps.len()];
@@ -83,11 +86,11 @@ impl Machine {
                 continue;
             }
             let slot = self.state.slot(ix.0);
-            let inherited = slot
-                .blocker
-                .is_some_and(|step| excused.get(step as usize) == Some(&true));
-            let by_rule = slot.state == StepState::Skipped && self.skipped_by_rule(ix);
-            if by_rule || inherited && slot.state == StepState::Skipped {
+            let mut needs = self.plan.step(ix).depends_on.iter();
+            let hangs = needs.any(|need| excused.get(need.at()) == Some(&true));
+            let inherited = hangs && !self.asks_status(ix.0);
+            let excuses = inherited || self.skipped_by_rule(ix);
+            if slot.state == StepState::Skipped && excuses {
                 if let Some(excused) = excused.get_mut(ix.at()) {
                     *excused = true;
                 }
@@ -121,29 +124,55 @@ impl Machine {
 
     fn measure_step(&self, ix: StepIx, slot: &StepSlot, measured: &mut Measured) {
         let step = self.plan.step(ix);
-        let places: Vec<&ItemSlot> = match &slot.many {
-            Some(many) => many.slots.iter().collect(),
-            None => vec![&slot.once],
-        };
         let each = u32::try_from(step.verify.len()).unwrap_or(u32::MAX).max(1);
+        let Some(places) = self.places(ix, slot) else {
+            // It was not reached.
+            let missing = each.saturating_mul(self.expected(ix));
+            measured.of += missing;
+            measured.unreached.push(ix.0);
+            let name = || format!("{}: not reached", step.id);
+            return measured.miss(f64::from(missing), missing, name);
+        };
         let count = u32::try_from(places.len()).unwrap_or(u32::MAX);
         measured.of += each.saturating_mul(count.max(1));
-        match slot.state {
-            StepState::Succeeded => {}
-            StepState::Failed => {
-                let mut logical = false;
-                for place in places {
-                    logical |= self.measure_place((ix, step), (place, slot), each, measured);
-                }
-                measured.failing.push((ix.0, logical));
+        if slot.state == StepState::Failed {
+            let mut logical = false;
+            for place in places {
+                logical |= self.measure_place((ix, step), (place, slot), each, measured);
             }
-            _ => {
-                measured.unreached.push(ix.0);
-                let missing = each.saturating_mul(count.max(1));
-                let name = || format!("{}: not reached", step.id);
-                measured.miss(f64::from(missing), missing, name);
-            }
+            measured.failing.push((ix.0, logical));
         }
+    }
+
+    /// The places of a step that was reached, those aside that somebody chose to leave out.
+    fn places<'a>(&'a self, ix: StepIx, slot: &'a StepSlot) -> Option<Vec<&'a ItemSlot>> {
+        let Some(many) = &slot.many else {
+            let reached = matches!(slot.state, StepState::Succeeded | StepState::Failed);
+            return reached.then(|| vec![&slot.once]);
+        };
+        let all = many.items.iter().zip(&many.slots);
+        let chosen = all.filter(|(item, _)| !self.state.is_left(ix.0, &item.key));
+        let chosen: Vec<&ItemSlot> = chosen.map(|(_, place)| place).collect();
+        let well = |place: &&ItemSlot| place.ended == Some(StepState::Succeeded);
+        let reached = match slot.state {
+            StepState::Succeeded | StepState::Failed => true,
+            // Items were left out, and all others hold.
+            StepState::Skipped => chosen.iter().all(well),
+            _ => false,
+        };
+        reached.then_some(chosen)
+    }
+
+    /// How many places a step has that was not reached, as far as that is known.
+    fn expected(&self, ix: StepIx) -> u32 {
+        let count = match &self.plan.step(ix).fan {
+            Fan::List(items) => items.len(),
+            Fan::Matrix(rows) => rows.len(),
+            Fan::Once | Fan::Each(_) => 1,
+        };
+        let chosen = self.state.left.get(&ix.0).map(Vec::len);
+        let count = chosen.map_or(count, |chosen| count.min(chosen));
+        u32::try_from(count).unwrap_or(u32::MAX).max(1)
     }
 
     /// Measures a place of a step that failed; whether its approach failed.
@@ -193,8 +222,16 @@ impl Machine {
         logical
     }
 
+    /// Whether the plan has criteria of its own that were not asked in this round.
+    pub(super) fn is_unasked(&self) -> bool {
+        !self.plan.parts().verify.is_empty() && self.state.judged.is_none()
+    }
+
     fn measure_plan(&self, measured: &mut Measured) {
         let criteria = &self.plan.parts().verify;
+        if !self.state.control.opened {
+            return;
+        }
         measured.of += u32::try_from(criteria.len()).unwrap_or(u32::MAX);
         if self.state.judged.is_none() {
             let missing = u32::try_from(criteria.len()).unwrap_or(u32::MAX);

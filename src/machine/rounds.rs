@@ -52,6 +52,11 @@ impl Machine {
         let spent = control.replans >= replan.max_replans;
         let mut round = self.round(solved, &measured);
         round.rationale = solved.rationale(replan);
+        if solved.directive == Directive::Success && self.is_unasked() {
+            round
+                .rationale
+                .push_str("; the plan's own criteria were not asked");
+        }
         round.ways = self.showed(&measured, solved.directive);
         if solved.directive.acts() {
             if spent {

@@ -6,10 +6,13 @@ use super::{Attempt, Effect, Exit, Fact, Machine, Phase};
 use crate::model::{OnFailure, Wait, Work};
 
 impl Machine {
-    /// Lets the failure of a step stop or cancel the others, as the policy says.
+    /// Lets the failure of a step stop or cancel the others, as the policy says. A round ends when
+    /// everything that can run has run, whatever the policy says: what is measured must not
+    /// follow from how much ran at once (artoo v0.8, R4b).
     pub(super) fn stop(&mut self, spot: Spot) {
         let policy = self.plan.parts().policy.on_failure;
         if policy == OnFailure::Continue
+            || self.plan.parts().replan.is_some()
             || self.state.stopping.is_some()
             || self.plan.is_finally(spot.ix())
         {

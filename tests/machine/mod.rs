@@ -13,6 +13,7 @@ mod more_rules;
 mod plants;
 mod play;
 mod repeats;
+mod rooms;
 mod rounds;
 mod rules;
 mod simulated;

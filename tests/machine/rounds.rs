@@ -137,7 +137,7 @@ fn a_failed_step_closes_the_gate_before_the_plans_own_criteria() {
     });
     play.exits.insert("a", vec![away()]);
     let (rounds, play) = rounds(play);
-    assert_eq!(lines(&rounds), ["change_path 0/3 a=w1 | a b", "accept 3/3"]);
+    assert_eq!(lines(&rounds), ["change_path 0/2 a=w1 | a b", "accept 3/3"]);
     assert_eq!(rounds[0].failed.as_deref(), Some("a: the work"));
     assert_eq!(ruled(&play), 1, "asked in the second round alone");
     assert_eq!(play.machine.outcome(), Some(Outcome::Succeeded));

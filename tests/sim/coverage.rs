@@ -87,6 +87,13 @@ const INPUTS: [&str; 13] = [
     "answered",
 ];
 
+/// What is asked of whole worlds.
+const WORLDS: [&str; 3] = [
+    "compared with calm",
+    "compared in other rooms",
+    "rounds in other rooms",
+];
+
 impl Coverage {
     pub fn count(&mut self, kind: &'static str, name: &'static str) {
         *self.0.entry((kind, name)).or_default() += 1;
@@ -114,7 +121,8 @@ impl Coverage {
             .copied()
             .filter(|name| !["delay", "race"].contains(name));
         let faults: Vec<&str> = faults.collect();
-        let kinds: [(&str, &[&str]); 6] = [
+        let kinds: [(&str, &[&str]); 7] = [
+            ("world", &WORLDS),
             ("event", &FACTS),
             ("effect", &EFFECTS),
             ("input", &INPUTS),

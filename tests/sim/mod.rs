@@ -25,6 +25,7 @@ mod plain;
 mod planner;
 mod plans;
 mod process;
+mod rooms;
 mod shrink;
 mod tried;
 mod trouble;

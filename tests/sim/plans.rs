@@ -16,7 +16,7 @@ use wf::source::Span;
 use wf::time::Moment;
 
 use super::dice::Dice;
-use super::{budget, gates, planner};
+use super::{budget, gates, planner, rooms};
 
 /// The named locks that the runs of a world share.
 const LOCKS: [&str; 2] = ["left", "right"];
@@ -51,7 +51,7 @@ pub fn draw(dice: &mut Dice, most: usize, from: i64) -> Drawn {
         }
         steps.push(step);
     }
-    let policy = policy(dice, steady);
+    let mut policy = policy(dice, steady);
     if dice.one_in(3) {
         gates::of_steps(&mut steps, dice, steady);
     }
@@ -62,6 +62,10 @@ pub fn draw(dice: &mut Dice, most: usize, from: i64) -> Drawn {
         }
         replan(dice, steady)
     });
+    if replan.is_some() {
+        // In rounds it means nothing, so it makes nothing unsteady.
+        policy.on_failure = rooms::on_failure(&mut apart);
+    }
     let outputs = plan_outputs(&steps, dice);
     let id = PlanId::parse("p").expect("a name");
     let limited = !steady && dice.one_in(4);
@@ -93,11 +97,10 @@ pub fn draw(dice: &mut Dice, most: usize, from: i64) -> Drawn {
 }
 
 fn policy(dice: &mut Dice, steady: bool) -> Policy {
-    let on_failure = [OnFailure::Stop, OnFailure::Cancel, OnFailure::Continue];
     let on_failure = if steady {
         OnFailure::Continue
     } else {
-        *dice.pick(&on_failure)
+        rooms::on_failure(dice)
     };
     Policy {
         max_parallel: 1 + dice.up_to(3),

@@ -108,7 +108,8 @@ pub fn simulate(options: &Options) -> Told {
     let lives = std::panic::AssertUnwindSafe(|| {
         world.live()?;
         if world.runs[0].steady {
-            world.compare()
+            world.compare()?;
+            world.compare_rooms()
         } else {
             Ok(())
         }

@@ -60,6 +60,10 @@ pub fn stopping(look: &Look<'_>) -> Result<(), String> {
         let may = may || cancels && look.decided().stopping;
         return ensure(may, || format!("{place} is cancelled, and nobody asked"));
     }
+    if let Fact::RunStopping { .. } = &event.fact {
+        let rounds = look.plan().parts().replan.is_some();
+        return ensure(!rounds, || "a run that has rounds is stopped".into());
+    }
     let Some(place) = begins(&event.fact) else {
         return Ok(());
     };

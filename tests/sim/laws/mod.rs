@@ -147,6 +147,11 @@ pub const LAWS: &[Law] = &[
         holds: rounds::verified_stays,
     },
     Law {
+        name: "same_rounds",
+        says: "The same plan and the same verdicts give the same rounds, with the same D, for every `max_parallel` and every `on_failure`.",
+        holds: elsewhere,
+    },
+    Law {
         name: "skipped",
         says: "What is skipped was never begun.",
         holds: places::skipped,
@@ -198,7 +203,7 @@ pub const LAWS: &[Law] = &[
     },
     Law {
         name: "stopping",
-        says: "After a failure that stops the run no step begins but those that ask for it, and `finally` steps; what was begun goes on to its own end, unless the policy cancels it.",
+        says: "After a failure that stops the run no step begins but those that ask for it, and `finally` steps; what was begun goes on to its own end, unless the policy cancels it. No failure stops a run that has rounds.",
         holds: ends::stopping,
     },
     Law {

@@ -1,0 +1,81 @@
+//! The same plan and the same fates, in worlds that have more or less room.
+
+use wf::machine::Round;
+use wf::model::{OnFailure, Parts, Plan, Policy};
+
+use super::dice::Dice;
+use super::faults::Faults;
+use super::look::Broken;
+use super::world::{Options, World};
+
+/// How many attempts run at once, and what a failure does to others.
+const ROOMS: [(u32, OnFailure); 4] = [
+    (1, OnFailure::Stop),
+    (2, OnFailure::Cancel),
+    (3, OnFailure::Continue),
+    (64, OnFailure::Stop),
+];
+
+/// What a failure does to other steps.
+pub fn on_failure(dice: &mut Dice) -> OnFailure {
+    *dice.pick(&[OnFailure::Stop, OnFailure::Cancel, OnFailure::Continue])
+}
+
+impl World {
+    /// Lives once more without trouble in each of the rooms, and compares what the rounds came to.
+    pub fn compare_rooms(&mut self) -> Result<(), Broken> {
+        if self.runs[0].plan.parts().replan.is_none() {
+            return Ok(());
+        }
+        let mut first: Option<Vec<Round>> = None;
+        for room in ROOMS {
+            let Some(rounds) = self.rounds_in(room)? else {
+                return Ok(());
+            };
+            let expected = first.get_or_insert_with(|| rounds.clone());
+            if *expected != rounds {
+                let why = format!(
+                    "in {room:?} the rounds are {rounds:#?}, and in {:?} {expected:#?}",
+                    ROOMS[0]
+                );
+                let law = "same_rounds";
+                return Err(Broken { law, why });
+            }
+        }
+        let more = first.is_some_and(|rounds| rounds.len() > 1);
+        self.coverage.count("world", "compared in other rooms");
+        if more {
+            self.coverage.count("world", "rounds in other rooms");
+        }
+        Ok(())
+    }
+
+    /// The rounds of the first run in a calm world with this room; `None` where they do not follow
+    /// from the fates alone.
+    fn rounds_in(
+        &self,
+        (max_parallel, on_failure): (u32, OnFailure),
+    ) -> Result<Option<Vec<Round>>, Broken> {
+        let options = Options {
+            faults: Faults::NONE,
+            ..self.options
+        };
+        let mut calm = Self::new(&options);
+        calm.runs.truncate(1);
+        let run = &mut calm.runs[0];
+        let parts = run.plan.parts();
+        let policy = Policy {
+            max_parallel,
+            on_failure,
+            ..parts.policy.clone()
+        };
+        let parts = Parts {
+            policy,
+            ..parts.clone()
+        };
+        run.plan = Plan::new(parts).expect("it is the plan that it was");
+        calm.live()?;
+        let run = &calm.runs[0];
+        Ok(run.steady.then(|| run.durable.rounds.clone()))
+    }
+}

@@ -51,7 +51,7 @@ pub fn draw(dice: &mut Dice, most: usize, from: i64) -> Drawn {
         }
         steps.push(step);
     }
-    let mut policy = policy(dice, steady);
+    let policy = policy(dice, steady);
     if dice.one_in(3) {
         gates::of_steps(&mut steps, dice, steady);
     }
@@ -62,12 +62,7 @@ pub fn draw(dice: &mut Dice, most: usize, from: i64) -> Drawn {
         }
         replan(dice, steady)
     });
-    if replan.is_some() {
-        // In rounds it means nothing, so it makes nothing unsteady.
-        policy.on_failure = rooms::on_failure(&mut apart);
-    }
     let outputs = plan_outputs(&steps, dice);
-    let id = PlanId::parse("p").expect("a name");
     let limited = !steady && dice.one_in(4);
     let mut verify = Vec::new();
     if dice.one_in(3) {
@@ -87,9 +82,10 @@ pub fn draw(dice: &mut Dice, most: usize, from: i64) -> Drawn {
         },
         escalations: gates::escalations(),
         replan,
-        ..Parts::new(id, steps, main, policy)
+        ..Parts::new(PlanId::parse("p").expect("a name"), steps, main, policy)
     };
-    let plan = Plan::new(planner::of_plan(dice, parts)).expect("it is drawn to be a plan");
+    let parts = rooms::of_plan(&mut apart, planner::of_plan(dice, parts));
+    let plan = Plan::new(parts).expect("it is drawn to be a plan");
     if dice.one_in(8) {
         return super::plain::draw(dice, most);
     }

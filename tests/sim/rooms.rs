@@ -21,6 +21,15 @@ pub fn on_failure(dice: &mut Dice) -> OnFailure {
     *dice.pick(&[OnFailure::Stop, OnFailure::Cancel, OnFailure::Continue])
 }
 
+/// A plan that does anything on a failure where it has rounds: there it means nothing, so it makes
+/// nothing unsteady.
+pub fn of_plan(dice: &mut Dice, mut parts: Parts) -> Parts {
+    if parts.replan.is_some() {
+        parts.policy.on_failure = on_failure(dice);
+    }
+    parts
+}
+
 impl World {
     /// Lives once more without trouble in each of the rooms, and compares what the rounds came to.
     pub fn compare_rooms(&mut self) -> Result<(), Broken> {

@@ -4,11 +4,13 @@ use serde::{Deserialize, Serialize};
 
 use super::Thrash;
 use crate::audit::Entry;
-use crate::ggs::Directive;
 use crate::name::RunId;
 
 /// After how many rounds in a row a controller is said to thrash (artoo v0.8, R6).
 const ROUNDS: u32 = 2;
+
+/// The directive that is to lead out of what does not change, as it is recorded.
+const BREAKS: &str = "break_symmetry";
 
 /// Rounds of a run, one after the other, each of which ordered `break_symmetry` and brought D no
 /// lower than the one before.
@@ -45,7 +47,7 @@ impl Streaks {
             _ => return None,
         }
         let before = self.0.remove(run);
-        if entry.word("directive") != Some(Directive::BreakSymmetry.as_str()) {
+        if entry.word("directive") != Some(BREAKS) {
             return None;
         }
         let (number, d) = (entry.number("number")?, entry.number("d_millionths")?);

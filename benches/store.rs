@@ -139,6 +139,7 @@ fn ended(number: u32) -> [Fact; 2] {
         artifacts: vec![],
         standing: None,
         usage: wf::machine::Usage::default(),
+        service: false,
     };
     let ended = Fact::StepEnded {
         place,

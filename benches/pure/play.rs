@@ -18,6 +18,7 @@ pub fn run(plan: &Arc<Plan>, mut see: impl FnMut(&Event)) {
         kept: Vec::new(),
         left: Vec::new(),
         fixed: Vec::new(),
+        dropped: Vec::new(),
         approved: None,
         advice: Vec::new(),
     });
@@ -57,5 +58,6 @@ fn ended(attempt: Attempt) -> Happening {
         class: None,
         seen: Vec::new(),
         usage: Usage::default(),
+        service: false,
     })
 }

@@ -16,7 +16,9 @@ use crate::exec::log;
 use crate::exec::sandbox::Around;
 use crate::machine::{Attempt, Outcome};
 use crate::name::RunId;
-use crate::report::follow::{Actions, JsonLines, Live, Plain, Screen, Several, Volume};
+use crate::report::follow::{
+    Actions, Board, JsonLines, Live, Next, Plain, Screen, Several, Volume,
+};
 use crate::report::record::{Record, junit, summary};
 use crate::report::{NAME, WARN, paint};
 use crate::store::{Durability, Folder, Reader, Retention, Store, StoreError};
@@ -113,6 +115,7 @@ fn durability(ready: &Ready) -> Durability {
 
 fn observer(ui: &Ui, ready: &Ready, telling: &Telling) -> Box<dyn Observer + Send> {
     let mut all = Several::default();
+    let board = Board::of(Next::of(&ready.path, ready.begun.part.is_some()));
     if telling.json {
         all.add(JsonLines::new(std::io::stdout()));
     } else if is_live(ui) {
@@ -126,11 +129,11 @@ fn observer(ui: &Ui, ready: &Ready, telling: &Telling) -> Box<dyn Observer + Sen
         all.add(Live::new(
             std::io::stdout(),
             screen,
-            ui.volume,
+            (ui.volume, board),
             ui.env.clock(),
         ));
     } else {
-        all.add(Plain::new(ui.out(), ui.volume));
+        all.add(Plain::new(ui.out(), ui.volume, board));
     }
     if ui.env.in_actions() {
         all.add(Actions::new(std::io::stderr(), ready.path.clone()));

@@ -116,7 +116,7 @@ impl From<EngineError> for Failure {
             EngineError::Store(error) => error.into(),
             EngineError::Stuck => Self::new(Exit::Bug, error.to_string()).hint(REPORT),
             EngineError::Logic(_) => Self::new(Exit::State, error.to_string())
-                .hint("resume it with the wf that began it, or begin it again with wf retry"),
+                .hint("resume it with the wf that began it, or begin anew: wf run PLAN"),
             EngineError::Parked { .. } => Self::new(Exit::Waiting, error.to_string()),
             EngineError::Told => Self::new(Exit::Interrupted, error.to_string()),
             EngineError::System { .. } => Self::new(Exit::State, error.to_string()),

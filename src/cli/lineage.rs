@@ -21,7 +21,14 @@ pub fn past(reader: &Reader, row: &RunRow, now: &Arc<Plan>) -> Result<Option<Pas
         now: Arc::clone(now),
         choice,
     };
-    Ok(Some(Past::of(reader, ask, &row.params)?))
+    let past = Past::of(reader, ask, &row.params)?;
+    Ok(Some(as_begun(reader, past, &row.id)?))
+}
+
+/// What a run takes over, as it was decided when it began: files may have changed since.
+fn as_begun(reader: &Reader, past: Past, run: &RunId) -> Result<Past, Failure> {
+    let events = reader.events(run, 0)?;
+    Ok(past.as_recorded(events.iter().map(|(_, event)| event)))
 }
 
 /// The same for a run that may be nested in another. `None` also where that cannot be told any
@@ -52,5 +59,16 @@ pub fn past_below(reader: &Reader, run: &RunId) -> Result<Option<Past>, Failure>
     if !uses {
         return Ok(None);
     }
-    Ok(outer.nested(reader, &spot.step, key.as_deref(), Some(&row.params))?)
+    let nested = outer.nested(reader, &spot.step, key.as_deref(), Some(&row.params))?;
+    let nested = nested.map(|nested| as_begun(reader, nested, run));
+    nested.transpose()
+}
+
+/// The run that a run is part of in the end; itself, if it is nested in none.
+pub fn top(reader: &Reader, run: &RunId) -> Result<RunId, Failure> {
+    let mut top = run.clone();
+    while let Some((above, _)) = reader.run(&top)?.parent {
+        top = above;
+    }
+    Ok(top)
 }

@@ -29,6 +29,7 @@ mod log_lines;
 mod outlook;
 mod params;
 mod record;
+mod relied;
 mod revision;
 mod skills;
 mod start;

@@ -1,8 +1,10 @@
 //! What a repetition will do, before it does it.
 
 use std::fmt::Write as _;
+use std::path::Path;
 
 use super::{Exit, Failure};
+use crate::engine::unchanged;
 use crate::expr::Expr;
 use crate::name::RunId;
 use crate::repeat::{Again, Fate, Past, Reason};
@@ -17,7 +19,8 @@ const NAMED: usize = 5;
 pub struct Outlook {
     /// The steps, nested ones too, each with what becomes of it and why.
     lines: Vec<(String, &'static str, String)>,
-    kept: usize,
+    /// The results that are kept.
+    kept: Vec<String>,
     /// The steps that run again for a reason of their own.
     roots: Vec<String>,
     after: usize,
@@ -28,36 +31,34 @@ pub struct Outlook {
 
 impl Outlook {
     /// Looks at everything that is known before the run begins.
-    pub fn of(reader: &Reader, past: &Past) -> Result<Self, StoreError> {
+    pub fn of(root: &Path, reader: &Reader, past: &Past) -> Result<Self, StoreError> {
         let mut outlook = Self {
             checks: !past.plan().parts().verify.is_empty(),
             ..Self::default()
         };
-        outlook.look(reader, past, "")?;
+        outlook.look((root, reader), past, "")?;
         Ok(outlook)
     }
 
-    /// One line: `repeats run 1a2b3c4d · keeps 7 results · runs again: a, b (+3 downstream)`.
+    /// One line: `repeats run 1a2b3c4d · keeps 2 results: c, d · runs again: a, b (+3 downstream)`.
     pub fn line(&self, run: &RunId) -> String {
         let mut text = format!(
             "repeats run {} · keeps {}",
             run.short(),
-            plural(self.kept, "result")
+            plural(self.kept.len(), "result")
         );
+        if !self.kept.is_empty() {
+            let _ = write!(text, ": {}", named(&self.kept));
+        }
         let again = self.roots.len() + self.after;
-        let named: Vec<&str> = self.roots.iter().take(NAMED).map(String::as_str).collect();
         if again == 0 && self.checks {
             text.push_str(" · runs only the plan's checks again");
         } else if again == 0 {
             text.push_str(" · runs no step again");
-        } else if named.is_empty() {
+        } else if self.roots.is_empty() {
             let _ = write!(text, " · runs again: {}", plural(self.after, "step"));
         } else {
-            let _ = write!(text, " · runs again: {}", named.join(", "));
-            let more = self.roots.len() - named.len();
-            if more > 0 {
-                let _ = write!(text, " and {more} more");
-            }
+            let _ = write!(text, " · runs again: {}", named(&self.roots));
             if self.after > 0 {
                 let _ = write!(text, " (+{} downstream)", self.after);
             }
@@ -81,8 +82,17 @@ impl Outlook {
         text
     }
 
-    fn look(&mut self, reader: &Reader, past: &Past, above: &str) -> Result<(), StoreError> {
-        self.kept += past.kept().len();
+    fn look(
+        &mut self,
+        (root, reader): (&Path, &Reader),
+        past: &Past,
+        above: &str,
+    ) -> Result<(), StoreError> {
+        let kept = past.kept().into_iter();
+        self.kept.extend(kept.map(|kept| match kept.item {
+            Some(key) => format!("{above}{}[{key}]", kept.step),
+            None => format!("{above}{}", kept.step),
+        }));
         for (step, fate) in past.fates() {
             let name = format!("{above}{step}");
             match fate {
@@ -94,7 +104,7 @@ impl Outlook {
                 }
                 Fate::Again(again) => {
                     self.tell(&name, "runs again", &again.why.to_string());
-                    self.again(reader, past, &name, (step, again))?;
+                    self.again((root, reader), past, &name, (step, again))?;
                 }
             }
         }
@@ -105,7 +115,7 @@ impl Outlook {
     /// there.
     fn again(
         &mut self,
-        reader: &Reader,
+        (root, reader): (&Path, &Reader),
         past: &Past,
         name: &str,
         (step, again): (&crate::name::Name, &Again),
@@ -120,7 +130,8 @@ impl Outlook {
                 && let Some(nested) = past.nested(reader, step, key.as_deref(), None)?
                 && nested.run().is_some()
             {
-                self.look(reader, &nested, &format!("{named}/"))?;
+                let nested = unchanged(root, reader, nested)?;
+                self.look((root, reader), &nested, &format!("{named}/"))?;
             } else if key.is_some() && !again.kept.is_empty() {
                 self.tell(&named, "runs again", "");
                 self.roots.push(named);
@@ -142,15 +153,26 @@ impl Outlook {
     }
 }
 
+/// The first of some names, and how many more there are.
+fn named(all: &[String]) -> String {
+    let first: Vec<&str> = all.iter().take(NAMED).map(String::as_str).collect();
+    let more = match all.len() - first.len() {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    first.join(", ") + &more
+}
+
 /// Refuses a choice that cannot run: what it depends on did not succeed and was not chosen.
-pub fn possible(reader: &Reader, past: &Past, above: &str) -> Result<(), Failure> {
+pub fn possible((root, reader): (&Path, &Reader), past: &Past, above: &str) -> Result<(), Failure> {
     let plan = past.plan();
     for (step, fate) in past.fates() {
         let Fate::Again(again) = fate else { continue };
         for key in past.repeated_items(step) {
             let nested = past.nested(reader, step, key.as_deref(), None)?;
             if let Some(nested) = nested.filter(|_| again.inside) {
-                possible(reader, &nested, &format!("{above}{step}/"))?;
+                let nested = unchanged(root, reader, nested)?;
+                possible((root, reader), &nested, &format!("{above}{step}/"))?;
             }
         }
         let declared = plan.find(step.as_str()).map(|ix| plan.step(ix));

@@ -42,6 +42,7 @@ pub fn run(session: &Arc<Session>, request: Request) -> Result<Finished, EngineE
     };
     concluded(session, async {
         let machine = Machine::new(plan.clone(), run.clone(), params.clone());
+        let past = session.checked(past)?;
         let fixed = Some(evidence::take(session, &plan, &params));
         let pins = evidence::pins(session, &plan, approved.as_ref());
         let errand = Errand {

@@ -6,12 +6,14 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use crate::digest::Digest;
+use crate::exec::evidence::{Difference, difference};
 use crate::exec::{Unable, cache, environment, files};
 use crate::machine::{Artifact, Attempt, Cached, Happening, Item, Place};
 use crate::mask::Mask;
 use crate::model::{Object, Step, Work};
 use crate::store::{CacheEntry, CacheLookup, KeptFile, StoreError};
 
+use super::Remark;
 use super::dispatch::Report;
 use super::run::Ongoing;
 use super::scope::{Known, secrets_read};
@@ -58,8 +60,15 @@ fn find(task: &Task) -> Result<Found, StoreError> {
         return Ok(None);
     };
     let entry = run.session.store.reader()?.cache_get(&key)?;
-    let entry = entry.filter(|entry| restore(run, entry).is_ok());
-    run.remember_key(&task.attempt.place, key, files);
+    let (entry, lost) = match entry.map(|entry| restore(run, &entry).map(|()| entry)) {
+        Some(Ok(entry)) => (Some(entry), None),
+        Some(Err(unable)) => (
+            None,
+            Some(format!("a result was found and not used: {}", unable.why)),
+        ),
+        None => (None, None),
+    };
+    let parts = cache::noted(parts, lost.as_deref());
     let lookup = CacheLookup {
         run: run.this.id.clone(),
         place: task.attempt.place.clone(),
@@ -68,6 +77,7 @@ fn find(task: &Task) -> Result<Found, StoreError> {
         hit: entry.is_some(),
         parts,
     };
+    run.remember_key(lookup.clone(), files);
     Ok(Some((lookup, entry)))
 }
 
@@ -158,9 +168,22 @@ fn rendered(work: &Work, known: &Known<'_>) -> Result<Value, crate::expr::EvalEr
     })
 }
 
+/// Brings the files of a result back. Its artifacts are not among them unless the step says so:
+/// those must be there, as they were.
 fn restore(run: &Ongoing, entry: &CacheEntry) -> Result<(), Unable> {
-    let blobs = run.session.store.blobs();
-    files::restore(&run.session.root, &entry.files, |file, to| {
+    let (root, blobs) = (&run.session.root, run.session.store.blobs());
+    let back = |file: &&Artifact| entry.files.iter().any(|kept| kept.path == file.path);
+    for file in entry.artifacts.iter().filter(|file| !back(file)) {
+        let how = match difference(root, (&file.path, file.digest), &run.session.memo) {
+            None => continue,
+            Some(Difference::Changed) => "changed since",
+            Some(Difference::Gone) => "is gone",
+        };
+        let path = &file.path;
+        let why = format!("its artifact `{path}` {how}, and `cache.outputs` does not name it");
+        return Err(Unable::environmental(why));
+    }
+    files::restore(root, &entry.files, |file, to| {
         blobs.restore(&file.digest, to, file.mode)
     })
 }
@@ -172,14 +195,17 @@ pub(super) async fn remember(
     outputs: Object,
     artifacts: Vec<Artifact>,
 ) -> Report {
-    let Some((key, globs)) = run.known_key(&place) else {
+    let Some((asked, globs)) = run.known_key(&place) else {
         return Ok(None);
     };
     let (ongoing, mask) = (Arc::clone(&run), run.mask().await);
     let kept = blocking(move || keep(&ongoing, &globs, &mask)).await;
+    if let Some(Err(unable)) = &kept {
+        not_stored(&run, asked.clone(), &unable.why).await?;
+    }
     if let Some(Ok(files)) = kept {
         let entry = CacheEntry {
-            key,
+            key: asked.key,
             run: run.this.id.clone(),
             place,
             outputs,
@@ -190,6 +216,19 @@ pub(super) async fn remember(
         run.session.store.cache_put(entry).await?;
     }
     Ok(None)
+}
+
+/// Says why a result could not be stored, and notes it for those who ask later.
+async fn not_stored(run: &Ongoing, asked: CacheLookup, why: &str) -> Result<(), StoreError> {
+    let why = format!("the cache could not store its result: {why}");
+    let remark = Remark::NotStored(why.clone());
+    run.session
+        .observe(|observer| observer.remark(&run.this, &asked.place, &remark));
+    let parts = cache::noted(asked.parts, Some(&why));
+    run.session
+        .store
+        .cache_note(CacheLookup { parts, ..asked })
+        .await
 }
 
 fn keep(run: &Ongoing, globs: &[String], mask: &Mask) -> Result<Vec<KeptFile>, Unable> {

@@ -8,8 +8,7 @@ use crate::exec::evidence::{Memo, stale};
 use crate::exec::fixed::{Fixed, Site};
 use crate::exec::pinned::Pins;
 use crate::machine::{
-    Approved, Artifact, Attempt, Event, Fact, FixedFile, Happening, Kept, Pin, Place, Stale,
-    Standing,
+    Approved, Artifact, Attempt, Event, Fact, FixedFile, Happening, Pin, Place, Stale,
 };
 use crate::model::{Object, Plan};
 use crate::name::{Name, RunId};
@@ -103,7 +102,8 @@ pub(super) fn begin(run: &Ongoing) -> Result<Happening, StoreError> {
     let fixed = run.fixed.as_ref().filter(|_| outermost);
     let approved = run.approved.as_ref().filter(|_| outermost);
     Ok(Happening::Begin {
-        kept: believed(&run.session, kept)?,
+        kept,
+        dropped: past.map(|past| past.dropped().to_vec()).unwrap_or_default(),
         left: past.map(Past::left).unwrap_or_default(),
         fixed: fixed.map(|fixed| fixed.files()).unwrap_or_default(),
         approved: approved.map(|approved| Box::new((**approved).clone())),
@@ -146,28 +146,6 @@ pub(super) fn dependencies(run: &Ongoing, attempt: &Attempt) -> Vec<Place> {
     let step = super::steps::step_of(run, &attempt.place);
     let needed = step.depends_on.iter().map(|ix| &run.plan.step(*ix).id);
     run.places_of(needed)
-}
-
-/// What is taken over from an earlier run: a result whose evidence is not fresh any more is taken
-/// over on its worker's word.
-fn believed(session: &Session, mut kept: Vec<Kept>) -> Result<Vec<Kept>, StoreError> {
-    let mut pasts = Pasts::default();
-    for result in &mut kept {
-        if result.standing != Standing::Verified {
-            continue;
-        }
-        let past = pasts.of(session, &result.from)?;
-        let is_stale =
-            |seen: &Vec<Artifact>| stale(&session.root, seen, &session.memo, true).is_some();
-        let item = result.item.as_deref();
-        if past
-            .of_result(&result.step, item)
-            .any(|(_, seen)| is_stale(seen))
-        {
-            result.standing = Standing::Reported;
-        }
-    }
-    Ok(kept)
 }
 
 /// The evidence of the results that a run took over whole.

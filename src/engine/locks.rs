@@ -8,7 +8,7 @@ use crate::machine::{Happening, Place};
 use crate::name::RunId;
 use crate::store::{Store, StoreError, Taking};
 
-use super::Session;
+use super::Remark;
 use super::dispatch::Report;
 use super::run::Ongoing;
 
@@ -27,12 +27,13 @@ impl Locks {
     /// Holds a lock, as soon as nobody else does.
     pub(super) async fn hold(
         &self,
-        session: &Session,
+        ongoing: &Ongoing,
         lock: &str,
-        run: &RunId,
         place: &Place,
     ) -> Result<(), StoreError> {
+        let (session, run) = (&ongoing.session, &ongoing.this.id);
         let store = &session.store;
+        let mut told = false;
         let dir = store.folder().keepers();
         let past = Past {
             dir: &dir,
@@ -43,7 +44,13 @@ impl Locks {
         loop {
             let freed = self.freed.notified();
             match store.try_lock(lock, run, place).await? {
-                Taking::Held => {}
+                Taking::Held if told => {}
+                Taking::Held => {
+                    told = true;
+                    let remark = Remark::LockHeld(lock.to_owned());
+                    let this = &ongoing.this;
+                    session.observe(|observer| observer.remark(this, place, &remark));
+                }
                 Taking::Taken => return Ok(()),
                 // Its own work of before is taken over, not waited for.
                 Taking::TakenOver {
@@ -80,10 +87,7 @@ impl Locks {
 /// Holds a lock for a place.
 pub(super) async fn lock(run: Arc<Ongoing>, place: Place, lock: String) -> Report {
     let session = &run.session;
-    session
-        .locks
-        .hold(session, &lock, &run.this.id, &place)
-        .await?;
+    session.locks.hold(&run, &lock, &place).await?;
     Ok(Some(Happening::Locked { place }))
 }
 

@@ -127,6 +127,12 @@ fn prepare(
     }
     let began = events.first().map(|(_, event)| event.at);
     let past = past(task, &params)?;
+    let past = match past {
+        Some(past) if !events.is_empty() => {
+            Some(past.as_recorded(events.iter().map(|(_, event)| event)))
+        }
+        past => session.checked(past)?,
+    };
     let last = events.last().map(|(_, event)| event.at);
     let now = session.clock.now().max(last.unwrap_or_default());
     let spent = began.map_or(Duration::ZERO, |began| now.since(began));

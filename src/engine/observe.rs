@@ -1,4 +1,4 @@
-use crate::machine::{Attempt, Event};
+use crate::machine::{Attempt, Event, Place};
 use crate::name::{PlanId, RunId};
 
 /// A run as a person follows it.
@@ -34,6 +34,15 @@ pub enum Interest {
     Everything,
 }
 
+/// Something about a place that is worth a line and is no event.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Remark {
+    /// Somebody else holds the lock of this name, so it waits.
+    LockHeld(String),
+    /// The cache could not store its result, for this reason.
+    NotStored(String),
+}
+
 /// Follows a run while it goes on: the progress view, the plain lines, the JSON stream.
 /// Called from one thread, in order; an event is shown only after it is durable.
 pub trait Observer {
@@ -48,6 +57,11 @@ pub trait Observer {
     /// An attempt printed something; secrets are masked already. Cut at line ends where the
     /// attempt writes lines.
     fn output(&mut self, run: &RunRef, attempt: &Attempt, stream: Stream, bytes: &[u8]);
+
+    /// Something came up that is no event.
+    fn remark(&mut self, run: &RunRef, place: &Place, remark: &Remark) {
+        let _ = (run, place, remark);
+    }
 
     /// Time passed; a live view may be drawn again. Only called if [`Observer::wants_ticks`].
     fn tick(&mut self) {}

@@ -4,7 +4,6 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use serde_json::Value;
 
-use crate::digest::Digest;
 use crate::exec::fixed::Fixed;
 use crate::exec::pinned::Pins;
 use crate::exec::secret::Secrets;
@@ -13,7 +12,7 @@ use crate::mask::Mask;
 use crate::model::{Object, Plan};
 use crate::name::Name;
 use crate::repeat::Past;
-use crate::store::{StoreError, Token};
+use crate::store::{CacheLookup, StoreError, Token};
 
 use super::{RunRef, Session};
 
@@ -62,8 +61,8 @@ pub(super) struct Ongoing {
     pub(super) dir: PathBuf,
     pub(super) secrets: Secrets,
     mask: Mutex<(usize, Mask)>,
-    /// The cache keys that were looked for, and the globs of what is written, by place.
-    keys: Mutex<BTreeMap<Place, (Digest, Vec<String>)>>,
+    /// What the cache was asked, and the globs of what is written, by place.
+    keys: Mutex<BTreeMap<Place, (CacheLookup, Vec<String>)>>,
     /// What the checks relied on when the outermost run began, if that is known.
     pub(super) fixed: Option<Arc<Fixed>>,
     /// The files that were approved, if the outermost run has an approval.
@@ -188,9 +187,9 @@ impl Ongoing {
 
     /// Notes the cache key of a place, and the globs of what it writes, for when its result is
     /// known.
-    pub(super) fn remember_key(&self, place: &Place, key: Digest, files: Vec<String>) {
+    pub(super) fn remember_key(&self, asked: CacheLookup, files: Vec<String>) {
         let mut keys = self.keys.lock().unwrap_or_else(PoisonError::into_inner);
-        keys.insert(place.clone(), (key, files));
+        keys.insert(asked.place.clone(), (asked, files));
     }
 
     /// Forgets the keys of steps that begin anew: they are done in another way, or with other
@@ -200,8 +199,8 @@ impl Ongoing {
         keys.retain(|place, _| !steps.contains(&place.step));
     }
 
-    /// The cache key that was looked for at a place, and the globs of what it writes.
-    pub(super) fn known_key(&self, place: &Place) -> Option<(Digest, Vec<String>)> {
+    /// What the cache was asked about a place, and the globs of what it writes.
+    pub(super) fn known_key(&self, place: &Place) -> Option<(CacheLookup, Vec<String>)> {
         let keys = self.keys.lock().unwrap_or_else(PoisonError::into_inner);
         keys.get(place).cloned()
     }

@@ -220,6 +220,7 @@ impl Task {
         Ended {
             outputs,
             usage,
+            service: gone.service,
             ..ended
         }
     }
@@ -387,6 +388,7 @@ impl Task {
             class: None,
             seen: Vec::new(),
             usage: Usage::default(),
+            service: false,
         }
     }
 }

@@ -75,6 +75,9 @@ pub struct Gone {
     /// What it said it used up, if it did not succeed; else its output file says it.
     #[serde(default, skip_serializing_if = "Usage::is_zero")]
     pub usage: Usage,
+    /// Whether something that it started lives on, until the run ends.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub service: bool,
 }
 
 impl Job {
@@ -87,7 +90,7 @@ impl Job {
 impl Gone {
     /// Whether it ended well and there is nothing else to be seen of it.
     pub fn is_plainly_well(&self) -> bool {
-        self.exit == Exit::Code { code: 0 } && self.output.is_empty()
+        self.exit == Exit::Code { code: 0 } && self.output.is_empty() && !self.service
     }
 
     /// Work that could not begin, or of which nobody knows how it ended.
@@ -98,6 +101,7 @@ impl Gone {
             logged: 0,
             ends: Ends::default(),
             usage: Usage::default(),
+            service: false,
         }
     }
 }
@@ -125,15 +129,16 @@ pub async fn run(job: Job, ties: Ties) -> Gone {
         // In a sandbox a file can only be shown if it is there.
         let _ = File::create_new(&job.output);
     }
+    let mut service = false;
     let exit = if *ties.stop.borrow() == Stop::No {
         match process::spawn(&job.command, &ties.mark) {
             Ok(process) => {
                 if let Some(tell) = ties.on_start {
                     tell(process.id(), process.start());
                 }
-                supervise(process, limits, ties.stop, &mut writer)
-                    .await
-                    .exit
+                let end = supervise(process, limits, ties.stop, &mut writer).await;
+                service = end.service;
+                end.exit
             }
             Err(unable) => unable.into(),
         }
@@ -164,6 +169,7 @@ pub async fn run(job: Job, ties: Ties) -> Gone {
         exit,
         output,
         logged: written.logged.unwrap_or(0),
+        service,
     }
 }
 

@@ -61,14 +61,7 @@ pub fn key(
     inputs: &[String],
     mask: &Mask,
 ) -> Result<(Digest, Value), Unable> {
-    let (found, empty) = files::matching(root, inputs)?;
-    let mut digests = Object::new();
-    for (path, file) in found {
-        let digest = File::open(file)
-            .and_then(Digest::of_reader)
-            .map_err(|error| Unable::environmental(format!("cannot read `{path}`: {error}")))?;
-        digests.insert(path, json!(digest));
-    }
+    let (digests, empty) = self::inputs(root, inputs)?;
     let env: Object = basis
         .env
         .iter()
@@ -95,7 +88,75 @@ pub fn key(
         parts.insert("sandbox".into(), json!(sandbox));
     }
     mask.value(&mut parts);
-    Ok((Digest::of(sorted(&parts).to_string().as_bytes()), parts))
+    Ok((key_of(&parts), parts))
+}
+
+/// The key of the parts under which it is noted why the cache has no result for them. It is no part
+/// of what the key is made of.
+const REFUSED: &str = "refused";
+
+/// The key that is made of some parts.
+pub fn key_of(parts: &Value) -> Digest {
+    let mut parts = parts.clone();
+    if let Value::Object(parts) = &mut parts {
+        parts.remove(REFUSED);
+    }
+    Digest::of(sorted(&parts).to_string().as_bytes())
+}
+
+/// Parts with a note of why the cache has no result for them, if there is a reason.
+pub fn noted(mut parts: Value, why: Option<&str>) -> Value {
+    if let (Some(why), Value::Object(parts)) = (why, &mut parts) {
+        parts.insert(REFUSED.to_owned(), json!(why));
+    }
+    parts
+}
+
+/// What was noted.
+pub fn refused(parts: &Value) -> Option<&str> {
+    parts.get(REFUSED).and_then(Value::as_str)
+}
+
+/// The digests of the files that globs match, by their paths, and the globs that match none.
+fn inputs(root: &Path, globs: &[String]) -> Result<(Object, Vec<String>), Unable> {
+    let (found, empty) = files::matching(root, globs)?;
+    let mut digests = Object::new();
+    for (path, file) in found {
+        let digest = File::open(file)
+            .and_then(Digest::of_reader)
+            .map_err(|error| Unable::environmental(format!("cannot read `{path}`: {error}")))?;
+        digests.insert(path, json!(digest));
+    }
+    Ok((digests, empty))
+}
+
+/// The difference between the input files that the parts of a key name and those that globs match
+/// now, in words: the first one. What the work left itself, `own`, is none.
+pub fn input_changed(
+    root: &Path,
+    globs: &[String],
+    parts: &Value,
+    own: impl Fn(&str, &Value) -> bool,
+) -> Option<String> {
+    let now = match inputs(root, globs) {
+        Ok((now, _)) => now,
+        Err(unable) => return Some(unable.why),
+    };
+    let none = Object::new();
+    let then = parts.get("inputs").and_then(Value::as_object);
+    let then = then.unwrap_or(&none);
+    let differs = |path: &str, what: &str| Some(format!("its input `{path}` {what}"));
+    for (path, was) in then {
+        match now.get(path) {
+            None => return differs(path, "is gone"),
+            Some(is) if is != was && !own(path, is) => return differs(path, "changed since"),
+            Some(_) => {}
+        }
+    }
+    let new = now
+        .iter()
+        .find(|(path, is)| !then.contains_key(*path) && !own(path, is));
+    new.and_then(|(path, _)| differs(path, "is new"))
 }
 
 /// What changed between two keys' parts, one line each, in human words.

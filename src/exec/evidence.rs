@@ -124,18 +124,34 @@ impl Evidence {
     }
 }
 
+/// The way in which a file is not what it was.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Difference {
+    /// It has another content, or cannot be read.
+    Changed,
+    /// It is not there.
+    Gone,
+}
+
 /// The first file that is not what it was when it was checked. What is gone counts as changed if
 /// `gone` does.
 pub fn stale(root: &Path, seen: &[Artifact], memo: &Memo, gone: bool) -> Option<String> {
-    let is_stale = |file: &&Artifact| {
-        let path = root.join(&file.path);
-        match memo.digest(&path) {
-            Ok((digest, _)) => digest != file.digest || files::inside(root, &path).is_err(),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => gone,
-            Err(_) => true,
-        }
+    let is_stale = |file: &&Artifact| match difference(root, (&file.path, file.digest), memo) {
+        Some(Difference::Changed) => true,
+        Some(Difference::Gone) => gone,
+        None => false,
     };
     seen.iter().find(is_stale).map(|file| file.path.clone())
+}
+
+/// Compares a file with what it was: its path in the workspace, and its digest then.
+pub fn difference(root: &Path, (path, digest): (&str, Digest), memo: &Memo) -> Option<Difference> {
+    let path = root.join(path);
+    match memo.digest(&path) {
+        Ok((now, _)) if now == digest && files::inside(root, &path).is_ok() => None,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Some(Difference::Gone),
+        Ok(_) | Err(_) => Some(Difference::Changed),
+    }
 }
 
 #[cfg(test)]

@@ -12,7 +12,7 @@ use super::log::Stream;
 use super::pipe::Pipe;
 use super::process::Process;
 use super::sandbox::{Guard, Report};
-use super::{Stop, Unable};
+use super::{Stop, Unable, tree};
 use crate::machine::Exit;
 
 /// How long output may keep coming, or pipes stay open, after the process itself ended.
@@ -75,8 +75,10 @@ pub(super) async fn supervise(
     let mut watched = Watched::new(process, limits);
     let exit = watched.follow(stop, sink).await;
     let report = watched.process.report();
+    let service = tree::has_adopted() && watched.process.has_left_something();
     watched.process.set_ended();
     let mut end = End::new(exit, report);
+    end.service = service && end.exit.is_success();
     if matches!(end.exit, Exit::Code { .. } | Exit::Signal { .. })
         && let Some(disturbed) = watched.process.disturbed()
     {
@@ -90,6 +92,8 @@ pub(super) struct End {
     pub(super) exit: Exit,
     /// What its sandbox enforced; `None`: it had none.
     pub(super) guards: Option<Vec<Guard>>,
+    /// Whether something that it started lives on.
+    pub(super) service: bool,
 }
 
 impl End {
@@ -98,13 +102,18 @@ impl End {
         Self {
             exit: unable.into(),
             guards: None,
+            service: false,
         }
     }
 
     /// What the sandbox says of its command counts where nobody here ended it.
     fn new(exit: Exit, report: Option<Report>) -> Self {
         let Some(Report { guards, exit: told }) = report else {
-            return Self { exit, guards: None };
+            return Self {
+                exit,
+                guards: None,
+                service: false,
+            };
         };
         let exit = match (exit, told) {
             (Exit::Code { .. }, Some(told)) => told,
@@ -116,6 +125,7 @@ impl End {
         Self {
             exit,
             guards: Some(guards),
+            service: false,
         }
     }
 }

@@ -14,6 +14,11 @@ use std::time::Duration;
 
 use rustix::process::{Pid, Signal, WaitOptions};
 
+mod adopted;
+
+pub(super) use adopted::has_adopted;
+pub use adopted::{adopt, reap_adopted};
+
 /// The variable that marks every process of one tree.
 pub const MARK: &str = "WF_TREE";
 
@@ -53,14 +58,6 @@ pub struct Living {
     session: i32,
     /// When it began, in ticks since the boot.
     pub(super) start: u64,
-}
-
-/// Lets everything that loses its parent come to this process, so that it can be found. Says
-/// whether the system does that.
-pub fn adopt() -> bool {
-    let done = rustix::process::set_child_subreaper(Some(rustix::process::getpid())).is_ok();
-    ADOPTS.store(done, Ordering::Relaxed);
-    done
 }
 
 impl Root {
@@ -157,26 +154,6 @@ pub fn end_the_rest(grace: Duration) {
         std::thread::sleep(PAUSE);
     }
     kill_all(descendants);
-}
-
-/// Asks for the ends of those that came to this process, as far as nobody else has to ask about
-/// another one first.
-pub fn reap_adopted() {
-    use nix::sys::wait::{Id, WaitPidFlag, WaitStatus, waitid};
-    let look = WaitPidFlag::WEXITED | WaitPidFlag::WNOHANG | WaitPidFlag::WNOWAIT;
-    loop {
-        let dead = waitid(Id::All, look)
-            .ok()
-            .as_ref()
-            .and_then(WaitStatus::pid);
-        let Some(dead) = dead.map(nix::unistd::Pid::as_raw) else {
-            return;
-        };
-        if roots(|roots| roots.contains_key(&dead)) {
-            return;
-        }
-        let _ = rustix::process::waitpid(Pid::from_raw(dead), WaitOptions::NOHANG);
-    }
 }
 
 /// Everything that lives below this process. The dead that nobody else asks about are asked.

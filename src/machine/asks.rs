@@ -280,6 +280,7 @@ impl Machine {
             class: None,
             seen: Vec::new(),
             usage: super::Usage::default(),
+            service: false,
         });
     }
 
@@ -295,6 +296,7 @@ impl Machine {
             artifacts,
             standing: None,
             usage: super::Usage::default(),
+            service: false,
         });
     }
 

@@ -75,6 +75,19 @@ pub enum Fact {
         /// The run that did the work.
         from: RunId,
     },
+    /// A result of an earlier run was not taken over, since it is not what that run left. Its step
+    /// runs again.
+    ResultDropped {
+        /// The step.
+        step: Name,
+        /// The key of the item; absent: the whole step.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        key: Option<String>,
+        /// The difference.
+        why: String,
+        /// The run that did the work.
+        from: RunId,
+    },
     /// Somebody chose to leave a step out of this run, or all of its items but some. What is left
     /// out is skipped when its turn comes.
     StepLeft {
@@ -139,6 +152,9 @@ pub enum Fact {
         /// What it used up, as it said, however it ended.
         #[serde(default, skip_serializing_if = "Usage::is_zero")]
         usage: Usage,
+        /// Whether something that it started lives on, until the run ends.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        service: bool,
     },
     /// The files of an attempt's evidence, as they were when it was checked: its declared inputs
     /// and outputs.

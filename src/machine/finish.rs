@@ -162,6 +162,7 @@ impl Machine {
             class: None,
             seen: Vec::new(),
             usage: super::Usage::default(),
+            service: false,
         };
         self.ended(ended);
     }

@@ -33,6 +33,9 @@ pub enum Happening {
         /// What is left out, in plan order.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         left: Vec<Left>,
+        /// Results that are not taken over, since they are not what they were.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        dropped: Vec<Dropped>,
         /// The files that the checks rely on, as they are now.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         fixed: Vec<FixedFile>,
@@ -164,6 +167,20 @@ pub struct Kept {
     pub from: RunId,
 }
 
+/// A result of an earlier run that is not what its run left, so that its step runs again.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Dropped {
+    /// The step.
+    pub step: Name,
+    /// The key of one of its items; `None`: the whole step.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub item: Option<String>,
+    /// The difference, to follow "it runs again: ".
+    pub why: String,
+    /// The run that did the work.
+    pub from: RunId,
+}
+
 /// A step that is left out of a run by choice, or all of its items but some.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Left {
@@ -199,6 +216,9 @@ pub struct Ended {
     /// What it used up, as it said, however it ended.
     #[serde(default, skip_serializing_if = "Usage::is_zero")]
     pub usage: Usage,
+    /// Whether something that it started lives on, for later steps.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub service: bool,
 }
 
 /// What a cache held.
@@ -338,5 +358,22 @@ impl From<Left> for Fact {
     fn from(left: Left) -> Self {
         let Left { step, but } = left;
         Self::StepLeft { step, but }
+    }
+}
+
+impl From<Dropped> for Fact {
+    fn from(dropped: Dropped) -> Self {
+        let Dropped {
+            step,
+            item,
+            why,
+            from,
+        } = dropped;
+        Self::ResultDropped {
+            step,
+            key: item,
+            why,
+            from,
+        }
     }
 }

@@ -250,6 +250,7 @@ mod tests {
             artifacts: Vec::new(),
             standing: None,
             usage,
+            service: false,
         }
     }
 

@@ -73,7 +73,8 @@ pub use evidence::{FixedFile, Guard, Stale};
 pub use exit::Exit;
 pub use gates::{GatePoint, gates_at};
 pub use input::{
-    Artifact, Cached, Ended, Happening, Input, Kept, Left, Outcome, PlannerSaid, Ruling, Verdict,
+    Artifact, Cached, Dropped, Ended, Happening, Input, Kept, Left, Outcome, PlannerSaid, Ruling,
+    Verdict,
 };
 pub use ledger::{Ledger, Spent, Usage};
 pub use phases::Loop;

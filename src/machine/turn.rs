@@ -117,12 +117,14 @@ impl Machine {
             Happening::Begin {
                 kept,
                 left,
+                dropped,
                 fixed,
                 approved,
                 advice,
             } => {
                 if !self.has_begun() {
                     self.begin(approved, fixed);
+                    dropped.into_iter().for_each(|one| self.emit(one.into()));
                     self.take_over(kept, left);
                     self.advised(advice);
                     self.gate_start();
@@ -246,6 +248,7 @@ impl Machine {
             artifacts: if success { ended.artifacts } else { Vec::new() },
             standing: ended.standing.filter(|_| success && gates),
             usage: ended.usage,
+            service: ended.service,
         });
         if !success {
             return self.failed(spot, ended.attempt.attempt, &exit, class);

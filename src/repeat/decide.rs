@@ -1,6 +1,6 @@
 //! What becomes of each step. Pure.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::meaning::{Same, compare};
 use super::reads::{Reading, Reads};
@@ -24,6 +24,8 @@ pub(super) struct Scene<'a> {
     /// The parameters that have other values now.
     pub(super) changed: &'a BTreeSet<Name>,
     pub(super) rows: &'a Rows,
+    /// The results that are not what they were: steps, or items of them, and the differences.
+    pub(super) dropped: &'a BTreeMap<(Name, Option<String>), String>,
     /// Whether all went well but perhaps a `finally` step.
     pub(super) good: bool,
 }
@@ -34,6 +36,7 @@ pub(super) fn fates(scene: &Scene<'_>) -> Vec<Fate> {
         scene,
         main_good: scene.main_good(),
         forced: scene.forced(),
+        gone: BTreeSet::new(),
         fates: vec![Fate::Settled; scene.now.steps().len()],
     };
     for ix in scene.now.order() {
@@ -55,6 +58,16 @@ impl Scene<'_> {
                 let row = self.rows.step(&step.id);
                 row.is_some_and(|row| self.went_on(row))
             })
+        })
+    }
+
+    /// The way in which the result of a step, or of the first such item of it, is not what it was.
+    fn dropped(&self, step: &Name) -> Option<String> {
+        let own = |((name, _), _): &(&(Name, Option<String>), &String)| name == step;
+        let ((_, item), why) = self.dropped.iter().find(own)?;
+        Some(match item {
+            Some(key) => format!("item `{key}`: {why}"),
+            None => why.clone(),
         })
     }
 
@@ -92,12 +105,15 @@ struct Decision<'a> {
     scene: &'a Scene<'a>,
     main_good: bool,
     forced: Vec<Option<StepIx>>,
+    /// The steps that are left out although their results are not what they were.
+    gone: BTreeSet<usize>,
     fates: Vec<Fate>,
 }
 
 impl Decision<'_> {
-    fn fate(&self, ix: StepIx) -> Fate {
-        let step = self.scene.now.step(ix);
+    fn fate(&mut self, ix: StepIx) -> Fate {
+        let scene = self.scene;
+        let step = scene.now.step(ix);
         let again = |why| again(why, false);
         if self.scene.choice.whole(&step.id) {
             return again(Reason::Chosen);
@@ -121,7 +137,12 @@ impl Decision<'_> {
         };
         match self.why(ix, step, same) {
             None => self.rests(step),
-            Some(_) if self.is_left(step) => Fate::Left,
+            Some(why) if self.is_left(step) => {
+                if matches!(why, Reason::Differs(_)) {
+                    self.gone.insert(ix.at());
+                }
+                Fate::Left
+            }
             Some(why) => Fate::Again(self.part(step, same, why)),
         }
     }
@@ -167,10 +188,27 @@ impl Decision<'_> {
             {
                 Some(Reason::Inside)
             }
-            Some(StepState::Succeeded) => None,
+            Some(StepState::Succeeded) => self.differs(step),
             Some(StepState::Skipped) if settled && !choice.narrow => None,
             state => Some(Reason::Ended(state)),
         }
+    }
+
+    /// The way in which the result of a step that succeeded is not what it was, or in which one that
+    /// it depends on is not and does not run again.
+    fn differs(&self, step: &Step) -> Option<Reason> {
+        if let Some(why) = self.scene.dropped(&step.id) {
+            return Some(Reason::Differs(why));
+        }
+        let bad = |ix: &&StepIx| {
+            let left = matches!(self.fates.get(ix.at()), Some(Fate::Left));
+            left && self.gone.contains(&ix.at())
+        };
+        let bad = step.depends_on.iter().find(bad)?;
+        Some(Reason::Differs(format!(
+            "it depends on `{}`, whose result cannot be kept",
+            self.name(*bad)
+        )))
     }
 
     fn rests(&self, step: &Step) -> Fate {
@@ -216,7 +254,8 @@ impl Decision<'_> {
                 .scene
                 .partial
                 .contains(&(step.id.clone(), Some(key.clone())));
-            !through && !partial && !whole.contains(key.as_str())
+            let dropped = (self.scene.dropped).contains_key(&(step.id.clone(), Some(key.clone())));
+            !through && !partial && !dropped && !whole.contains(key.as_str())
         })
         .collect()
     }

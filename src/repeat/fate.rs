@@ -52,6 +52,8 @@ pub enum Reason {
     Asks,
     /// It is a `finally` step, and something before it runs again.
     Finally,
+    /// Its result is not what its run left, in this way.
+    Differs(String),
     /// People decide in it, and this step, which waits for that, runs again.
     Decides(Name),
 }
@@ -81,6 +83,7 @@ impl fmt::Display for Reason {
             Self::After(step) => write!(f, "it depends on `{step}`, which runs again"),
             Self::Asks => f.write_str("it asks how the others end"),
             Self::Finally => f.write_str("something before it runs again"),
+            Self::Differs(why) => f.write_str(why),
             Self::Decides(step) => {
                 write!(
                     f,

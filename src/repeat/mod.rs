@@ -1,11 +1,12 @@
 //! What a run that repeats another takes over of it, and what it runs again.
 //!
 //! A result is kept if its step succeeded, means the same now, reads no parameter that changed,
-//! and depends on nothing that runs again; a [`Choice`] can ask for more or for less. The runs
+//! depends on nothing that runs again, and is what its run left; a [`Choice`] can ask for more or for less. The runs
 //! nested in the repeated one are looked at when their turn comes, in the same way.
 //!
 //! **Invariant:** what is decided follows from what is recorded: the repeated run, both plans,
-//! the parameters and the choice. So a resume decides as the first engine did.
+//! the parameters, the choice, and the results that were found to be not what they were. So a
+//! resume decides as the first engine did.
 
 mod choice;
 mod decide;

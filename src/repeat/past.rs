@@ -1,4 +1,4 @@
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::decide::Scene;
@@ -6,8 +6,8 @@ use super::meaning::same_whole;
 use super::reads::{Reading, Reads};
 use super::rows::{Rows, nested_run, taken_over};
 use super::{Again, Choice, Fate, decide};
-use crate::machine::{Kept, Left};
-use crate::model::{Object, Plan, Uses, Work};
+use crate::machine::{Dropped, Event, Fact, Kept, Left, StepState};
+use crate::model::{Object, Plan, StepIx, Uses, Work};
 use crate::name::{Name, RunId};
 use crate::store::{Reader, RunRow, RunState, StoreError};
 
@@ -21,7 +21,11 @@ pub struct Past {
     earlier: Choice,
     changed: BTreeSet<Name>,
     rows: Rows,
+    partial: BTreeSet<(Name, Option<String>)>,
+    is_nested: bool,
+    good: bool,
     succeeded: bool,
+    dropped: Vec<Dropped>,
     fates: Vec<Fate>,
 }
 
@@ -116,20 +120,11 @@ impl Past {
             Some(row) if earlier.narrow => rows.partial(reader, &row.id, &earlier)?,
             _ => BTreeSet::new(),
         };
-        let fates = decide::fates(&Scene {
-            before: before.as_deref(),
-            now: &now,
-            choice: &choice,
-            narrow: earlier.narrow,
-            partial: &partial,
-            changed: &changed,
-            rows: &rows,
-            good: row
-                .as_ref()
-                .zip(before.as_deref())
-                .is_some_and(|(row, before)| was_good(row, before)),
-        });
-        Ok(Self {
+        let good = row
+            .as_ref()
+            .zip(before.as_deref())
+            .is_some_and(|(row, before)| was_good(row, before));
+        let past = Self {
             run,
             before,
             now,
@@ -137,9 +132,93 @@ impl Past {
             earlier,
             changed,
             rows,
+            partial,
+            is_nested: row.as_ref().is_some_and(|row| row.parent.is_some()),
+            good,
             succeeded: row.is_some_and(|row| succeeded(&row)),
-            fates,
-        })
+            dropped: Vec::new(),
+            fates: Vec::new(),
+        };
+        Ok(past.decided())
+    }
+
+    /// With what becomes of each step, by all that is known.
+    fn decided(mut self) -> Self {
+        let dropped = self.dropped.iter();
+        let dropped = dropped.map(|one| ((one.step.clone(), one.item.clone()), one.why.clone()));
+        let dropped: BTreeMap<_, _> = dropped.collect();
+        self.fates = decide::fates(&Scene {
+            before: self.before.as_deref(),
+            now: &self.now,
+            choice: &self.choice,
+            narrow: self.earlier.narrow,
+            partial: &self.partial,
+            changed: &self.changed,
+            rows: &self.rows,
+            dropped: &dropped,
+            good: self.good,
+        });
+        self
+    }
+
+    /// The same without some results, which are not what they were.
+    #[must_use]
+    pub fn without(mut self, dropped: Vec<Dropped>) -> Self {
+        if dropped.is_empty() {
+            return self;
+        }
+        self.dropped.extend(dropped);
+        self.decided()
+    }
+
+    /// The same as it was decided when a run began, by the events of that.
+    #[must_use]
+    pub fn as_recorded<'a>(self, events: impl IntoIterator<Item = &'a Event>) -> Self {
+        let dropped = events.into_iter().filter_map(|event| match &event.fact {
+            Fact::ResultDropped {
+                step,
+                key,
+                why,
+                from,
+            } => Some(Dropped {
+                step: step.clone(),
+                item: key.clone(),
+                why: why.clone(),
+                from: from.clone(),
+            }),
+            _ => None,
+        });
+        self.without(dropped.collect())
+    }
+
+    /// Whether something that runs again may need what a step left running: what depends on it, the
+    /// plan's own criteria, and whatever uses this plan.
+    pub fn needs_again(&self, step: &Name) -> bool {
+        let Some(ix) = self.now.find(step.as_str()) else {
+            return false;
+        };
+        let asked = !self.now.parts().verify.is_empty() && !self.is_done();
+        let mut next: Vec<StepIx> = self.now.dependents(ix).to_vec();
+        let mut seen = BTreeSet::new();
+        while let Some(ix) = next.pop() {
+            if matches!(self.fates.get(ix.at()), Some(Fate::Again(_))) {
+                return true;
+            }
+            if seen.insert(ix.at()) {
+                next.extend(self.now.dependents(ix));
+            }
+        }
+        asked || self.is_nested
+    }
+
+    /// The results that are not what they were.
+    pub fn dropped(&self) -> &[Dropped] {
+        &self.dropped
+    }
+
+    /// Whether the run succeeded.
+    pub fn succeeded(&self) -> bool {
+        self.succeeded
     }
 
     /// The run; `None` if no such run was nested there.
@@ -195,6 +274,22 @@ impl Past {
             }
         }
         kept
+    }
+
+    /// The results that are taken over, each item by itself, in plan order.
+    pub fn results(&self) -> Vec<Kept> {
+        let Some(run) = &self.run else {
+            return Vec::new();
+        };
+        let whole = self.kept().into_iter();
+        let each = whole.flat_map(|kept| match (&kept.item, self.rows.items(&kept.step)) {
+            (None, items @ [_, ..]) => {
+                let good = items.iter().filter(|row| row.state == StepState::Succeeded);
+                good.map(|row| taken_over(row, run)).collect()
+            }
+            _ => vec![kept],
+        });
+        each.collect()
     }
 
     /// What is left out by choice, in plan order.

@@ -1,5 +1,7 @@
 //! What becomes of steps, decided from rows that are written by hand.
 
+mod dropped;
+
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
@@ -121,6 +123,8 @@ struct Case<'a> {
     rows: &'a str,
     choice: Choice,
     changed: &'a [&'a str],
+    /// Steps, or items of them, whose results are not what they were.
+    dropped: &'a [&'a str],
     good: bool,
 }
 
@@ -132,11 +136,16 @@ impl<'a> Case<'a> {
             rows,
             choice: Choice::default(),
             changed: &[],
+            dropped: &[],
             good: false,
         }
     }
 
     fn decided(&self) -> Vec<Fate> {
+        let dropped = self.dropped.iter().map(|text| {
+            let spot = path(text).remove(0);
+            ((spot.step, spot.item), "its artifact is gone".to_owned())
+        });
         fates(&Scene {
             before: Some(self.before),
             now: self.now,
@@ -145,6 +154,7 @@ impl<'a> Case<'a> {
             partial: &BTreeSet::new(),
             changed: &self.changed.iter().map(|text| name(text)).collect(),
             rows: &rows(self.rows),
+            dropped: &dropped.collect(),
             good: self.good,
         })
     }

@@ -17,10 +17,15 @@ const NO_PROGRAM: [&str; 2] = ["exit code 127", "there is no program"];
 
 /// What may help a check that did not pass, if its sandbox seems to be the reason.
 pub(super) fn hint(verdict: &Verdict) -> Option<&'static str> {
-    let guards = verdict.guards.as_ref()?;
     if verdict.ruling == Ruling::Pass {
         return None;
     }
+    if verdict.found.starts_with("check was altered") {
+        return Some(
+            "what a step makes for its check is named in `artifacts` or `cache.outputs` of the step",
+        );
+    }
+    let guards = verdict.guards.as_ref()?;
     let said = format!("{}\n{}", verdict.found, verdict.evidence).to_lowercase();
     let has = |signs: &[&str]| signs.iter().any(|sign| said.contains(sign));
     if guards.contains(&Guard::Network) && has(&NO_NETWORK) {
@@ -70,6 +75,8 @@ mod tests {
         );
         assert_eq!(told("exit code 127: command not found", "", &[]), None);
         assert_eq!(told("exit code 1", "2 tests failed", &all), None);
+        let altered = told("check was altered: check.sh", "", &[]).unwrap();
+        assert!(altered.contains("`artifacts`"), "{altered}");
         let passed = Verdict {
             ruling: Ruling::Pass,
             ..verdict("", web, &all)

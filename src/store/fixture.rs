@@ -109,6 +109,7 @@ pub(super) fn answered(attempt: Attempt, code: i32) -> Fact {
         artifacts: vec![],
         standing: None,
         usage: crate::machine::Usage::default(),
+        service: false,
     }
 }
 
@@ -234,6 +235,7 @@ fn with_artifact(fact: Fact) -> Fact {
         }],
         standing: None,
         usage: crate::machine::Usage::default(),
+        service: false,
     }
 }
 

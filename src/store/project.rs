@@ -108,6 +108,7 @@ pub(super) fn event(
         | Fact::EvidenceTaken { .. }
         | Fact::ItemKept { .. }
         | Fact::StepLeft { .. }
+        | Fact::ResultDropped { .. }
         | Fact::AttemptStaged(_)
         | Fact::AttemptUnstaged(_)
         | Fact::RunStopping { .. }

@@ -25,6 +25,7 @@ pub fn ended(attempt: Attempt, exit: Exit) -> Happening {
         class: None,
         seen: Vec::new(),
         usage: wf::machine::Usage::default(),
+        service: false,
     })
 }
 

@@ -214,6 +214,7 @@ fn a_gap_that_shrank_is_progress_and_no_other() {
         kept: Vec::new(),
         left: Vec::new(),
         fixed: Vec::new(),
+        dropped: Vec::new(),
         approved: None,
         advice: Vec::new(),
     });

@@ -174,6 +174,7 @@ fn what_the_work_printed_may_say_whose_fault_it_was() {
         class: Some(Class::Environmental),
         seen: Vec::new(),
         usage: wf::machine::Usage::default(),
+        service: false,
     }));
     let class = run.events.iter().find_map(|event| match &event.fact {
         Fact::AttemptEnded { class, .. } => Some(*class),

@@ -93,6 +93,7 @@ fn what_checks_rely_on_is_recorded_first() {
         kept,
         left,
         fixed,
+        dropped: Vec::new(),
         approved: None,
         advice: Vec::new(),
     });
@@ -233,6 +234,7 @@ fn items_fall_back_and_their_step_with_them() {
         kept: Vec::new(),
         left: Vec::new(),
         fixed: Vec::new(),
+        dropped: Vec::new(),
         approved: None,
         advice: Vec::new(),
     });
@@ -281,6 +283,7 @@ fn what_was_kept_can_become_stale() {
         kept,
         left,
         fixed,
+        dropped: Vec::new(),
         approved: None,
         advice: Vec::new(),
     });

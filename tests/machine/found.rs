@@ -285,6 +285,7 @@ fn a_nested_run_verifies_no_step_whose_own_checks_did_not_run() {
         class: None,
         seen: Vec::new(),
         usage: wf::machine::Usage::default(),
+        service: false,
     }));
     let believed = killed.events.iter().find_map(|event| match &event.fact {
         Fact::StepEnded { standing, .. } => Some(*standing),

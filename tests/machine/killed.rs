@@ -29,6 +29,7 @@ impl Killed {
             kept: Vec::new(),
             left: Vec::new(),
             fixed: Vec::new(),
+            dropped: Vec::new(),
             approved: None,
             advice: Vec::new(),
         });

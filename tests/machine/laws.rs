@@ -13,6 +13,7 @@ const BEGIN: Happening = Happening::Begin {
     kept: Vec::new(),
     left: Vec::new(),
     fixed: Vec::new(),
+    dropped: Vec::new(),
     approved: None,
     advice: Vec::new(),
 };

@@ -189,6 +189,7 @@ fn a_place_that_waits_too_long_for_its_turn_fails() {
         kept: Vec::new(),
         left: Vec::new(),
         fixed: Vec::new(),
+        dropped: Vec::new(),
         approved: None,
         advice: Vec::new(),
     });
@@ -228,6 +229,7 @@ fn kept_results_are_not_made_again() {
         kept: vec![kept],
         left: Vec::new(),
         fixed: Vec::new(),
+        dropped: Vec::new(),
         approved: None,
         advice: Vec::new(),
     });
@@ -261,6 +263,7 @@ fn kept_items_are_not_made_again() {
         kept,
         left: Vec::new(),
         fixed: Vec::new(),
+        dropped: Vec::new(),
         approved: None,
         advice: Vec::new(),
     });

@@ -108,6 +108,7 @@ impl Play {
             kept: Vec::new(),
             left: Vec::new(),
             fixed: Vec::new(),
+            dropped: Vec::new(),
             approved: None,
             advice: Vec::new(),
         });
@@ -234,6 +235,7 @@ impl Play {
             class: None,
             seen: Vec::new(),
             usage,
+            service: false,
         })
     }
 

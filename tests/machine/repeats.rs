@@ -39,6 +39,7 @@ fn told(plan: Arc<Plan>, kept: Vec<Kept>, left: Vec<Left>) -> Vec<String> {
         kept,
         left,
         fixed: Vec::new(),
+        dropped: Vec::new(),
         approved: None,
         advice: Vec::new(),
     });
@@ -142,6 +143,7 @@ fn fail_at(attempt: u32, retry: Retry, idempotent: bool, exit: Exit) -> (Vec<Eve
         kept: Vec::new(),
         left: Vec::new(),
         fixed: Vec::new(),
+        dropped: Vec::new(),
         approved: None,
         advice: Vec::new(),
     };
@@ -219,7 +221,7 @@ proptest! {
             .map(|left| left.step.to_string()).collect();
         let mut world = World::new(seed);
         let mut machine = Machine::new(plan.clone(), run_id(), Object::new());
-        world.feed(&mut machine, Happening::Begin { kept, left, fixed: Vec::new(), approved: None, advice: Vec::new() });
+        world.feed(&mut machine, Happening::Begin { kept, left, dropped: Vec::new(), fixed: Vec::new(), approved: None, advice: Vec::new() });
         let outcome = world.drive(&mut machine, &mut dice);
         check(&plan, &world.events, (&quiet, &but))?;
 

@@ -71,6 +71,7 @@ fn record(plan: &Arc<Plan>, seed: u64) -> Vec<Input> {
             kept: Vec::new(),
             left: Vec::new(),
             fixed: Vec::new(),
+            dropped: Vec::new(),
             approved: None,
             advice: Vec::new(),
         },

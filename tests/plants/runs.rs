@@ -35,6 +35,7 @@ pub fn run(world: &World, strategy: Strategy, plan: &Arc<Plan>) -> Told {
         kept: Vec::new(),
         left: Vec::new(),
         fixed: Vec::new(),
+        dropped: Vec::new(),
         approved: None,
         advice: Vec::new(),
     });
@@ -231,5 +232,6 @@ fn ended(attempt: Attempt, (exit, class): (Exit, Option<Class>)) -> Happening {
         class,
         seen: Vec::new(),
         usage: Usage::default(),
+        service: false,
     })
 }

@@ -165,6 +165,7 @@ fn fact(fact: &Fact) -> &'static str {
         Fact::StepKept { .. } => "step_kept",
         Fact::ItemKept { .. } => "item_kept",
         Fact::StepLeft { .. } => "step_left",
+        Fact::ResultDropped { .. } => "result_dropped",
         Fact::StepExpanded { .. } => "step_expanded",
         Fact::LockAwaited { .. } => "lock_awaited",
         Fact::CacheHit { .. } => "cache_hit",

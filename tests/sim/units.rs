@@ -375,5 +375,6 @@ fn ended(attempt: Attempt, fate: Fate) -> Happening {
         class: None,
         seen: Vec::new(),
         usage,
+        service: false,
     })
 }

@@ -270,6 +270,7 @@ impl World {
                     kept,
                     left,
                     fixed,
+                    dropped: Vec::new(),
                     approved: None,
                     advice,
                 },

@@ -4,7 +4,7 @@ use clap::Args;
 
 use crate::cli::collect::{Collected, collect};
 use crate::cli::workspace::APPROVERS;
-use crate::cli::{Exit, Failure, Ui, load, relative};
+use crate::cli::{Exit, Failure, Ui, load, relative, relied};
 use crate::diag::{Code, Diagnostic, Severity};
 use crate::report::follow::Volume;
 use crate::report::mistakes::{Checked, annotations, json, sarif, summary, text};
@@ -57,7 +57,8 @@ fn check_all(ui: &Ui, collected: &Collected) -> Vec<Checked> {
         let workspace = ui.workspace_of(path.parent().unwrap_or(path));
         let files = Disk::new(&workspace.root);
         let gates = load::system_gates(&files);
-        let loaded = load::checked(&files, &workspace.name(path), &gates);
+        let mut loaded = load::checked(&files, &workspace.name(path), &gates);
+        relied::note(ui, &workspace, &mut loaded);
         add(&mut all, load::by_file(ui, &workspace, &loaded));
     }
     for path in &collected.configs {

@@ -3,9 +3,10 @@ use clap::Args;
 use crate::cli::approve::go_on;
 use crate::cli::execute::{Telling, finish, session};
 use crate::cli::goals::poke;
-use crate::cli::lineage::past;
+use crate::cli::lineage::{past, top};
 use crate::cli::{Exit, Failure, RunArg, Ui, load};
 use crate::engine;
+use crate::machine::Outcome;
 use crate::name::RunId;
 use crate::store::{Folder, Reader, RunState};
 
@@ -26,10 +27,11 @@ pub fn run(ui: &Ui, args: &ResumeArgs) -> Result<Exit, Failure> {
     let reader = Reader::open(&ui.workspace().state)?;
     let run = args.run.resolve(&reader)?;
     let row = reader.run(&run)?;
-    if let Some((above, attempt)) = &row.parent {
+    if let Some((_, attempt)) = &row.parent {
         let message = format!("run {} is part of another: {attempt}", run.short());
         let failure = Failure::new(Exit::Usage, message);
-        return Err(failure.hint(format!("wf resume {}", above.short())));
+        let top = top(&reader, &run)?;
+        return Err(failure.hint(format!("wf resume {}", top.short())));
     }
     if let RunState::Ended(outcome) = row.state {
         // Its engine may have died just after the end.
@@ -40,10 +42,14 @@ pub fn run(ui: &Ui, args: &ResumeArgs) -> Result<Exit, Failure> {
             outcome.as_str()
         );
         let failure = Failure::new(Exit::Usage, message);
-        return Err(failure.hint(format!(
-            "wf retry {} repeats what did not succeed",
-            run.short()
-        )));
+        return Err(match (&row.goal, outcome) {
+            (Some(_), _) => failure.hint(format!("`wf goal run {}` runs another cycle", row.plan)),
+            (None, Outcome::Succeeded) => failure,
+            (None, _) => failure.hint(format!(
+                "wf retry {} repeats what did not succeed",
+                run.short()
+            )),
+        });
     }
     let ready = load::snapshot(ui, &reader, &run)?;
     let past = past(&reader, &row, &ready.plan)?;

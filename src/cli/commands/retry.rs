@@ -3,6 +3,7 @@ use clap::Args;
 use crate::cli::approve::{ApprovalArgs, enter};
 use crate::cli::choose::ChoiceArgs;
 use crate::cli::execute::{Telling, finish, prune, session};
+use crate::cli::lineage::top;
 use crate::cli::load::Ready;
 use crate::cli::outlook::{Outlook, possible};
 use crate::cli::params::{self, ParamArgs};
@@ -11,8 +12,9 @@ use crate::engine::{self, Request};
 use crate::model::Object;
 use crate::name::RunId;
 use crate::repeat::{Ask, Past};
+use crate::report::record::Life;
 use crate::spec::Disk;
-use crate::store::{Reader, RunRow, RunState};
+use crate::store::{Reader, RunRow};
 
 #[derive(Args, Debug)]
 #[command(after_help = "\
@@ -51,7 +53,7 @@ pub fn run(ui: &Ui, args: &RetryArgs) -> Result<Exit, Failure> {
     let reader = Reader::open(&workspace.state)?;
     let old = args.run.resolve(&reader)?;
     let row = reader.run(&old)?;
-    refuse(&row)?;
+    refuse(&reader, &row)?;
     let files = Disk::new(&workspace.root);
     let ready = load::ready(
         ui,
@@ -69,8 +71,10 @@ pub fn run(ui: &Ui, args: &RetryArgs) -> Result<Exit, Failure> {
         choice: choice.clone(),
     };
     let past = Past::of(&reader, ask, &params)?;
-    possible(&reader, &past, "")?;
-    let outlook = Outlook::of(&reader, &past)?;
+    let past = engine::unchanged(&ready.workspace.root, &reader, past)?;
+    let root = &ready.workspace.root;
+    possible((root, &reader), &past, "")?;
+    let outlook = Outlook::of(root, &reader, &past)?;
     drop(reader);
     if past.is_done() {
         ui.say(&nothing(&old));
@@ -116,21 +120,34 @@ fn begin(
     Ok(exit)
 }
 
-fn refuse(row: &RunRow) -> Result<(), Failure> {
-    if let Some((above, attempt)) = &row.parent {
-        let message = format!("run {} is part of another: {attempt}", row.id.short());
-        let failure = Failure::new(Exit::Usage, message);
-        return Err(failure.hint(format!(
+fn refuse(reader: &Reader, row: &RunRow) -> Result<(), Failure> {
+    let short = row.id.short();
+    if let Some((_, attempt)) = &row.parent {
+        let message = format!("run {short} is part of another: {attempt}");
+        let top = top(reader, &row.id)?;
+        return Err(Failure::new(Exit::Usage, message).hint(format!(
             "wf retry {} repeats it there; --from STEP/INNER chooses inside of it",
-            above.short()
+            top.short()
         )));
     }
-    if row.state == RunState::Running {
-        let message = format!("run {} has not ended", row.id.short());
-        let failure = Failure::new(Exit::Usage, message);
-        return Err(failure.hint(format!("wf resume {} goes on with it", row.id.short())));
+    let failure = |what: &str| Failure::new(Exit::Usage, format!("run {short} {what}"));
+    match Life::of(row, reader.owner(&row.id)?) {
+        Life::Running => Err(failure("has not ended")
+            .hint(format!("wait for its end, or end it: wf cancel {short}"))),
+        Life::Waiting => Err(failure("waits for people").hint(format!(
+            "wf approve {short} or wf deny {short}, then wf resume {short}"
+        ))),
+        Life::Interrupted => {
+            Err(failure("has not ended").hint(format!("wf resume {short} goes on with it")))
+        }
+        // A cycle begins with a look, and is not repeated in part.
+        Life::Ended(_) if row.goal.is_some() => {
+            let message = format!("run {short} is part of a cycle of the goal `{}`", row.plan);
+            let failure = Failure::new(Exit::Usage, message);
+            Err(failure.hint(format!("`wf goal run {}` runs a cycle of it", row.plan)))
+        }
+        Life::Ended(_) => Ok(()),
     }
-    Ok(())
 }
 
 /// What is said if there is nothing to run again.

@@ -3,7 +3,7 @@ use clap::Args;
 use crate::cli::lineage::past_below;
 use crate::cli::which::{Found, StepArg, find};
 use crate::cli::{Exit, Failure, Ui, load};
-use crate::exec::cache::differences;
+use crate::exec::cache::{differences, refused};
 use crate::goal::Part;
 use crate::name::RunId;
 use crate::repeat::Fate;
@@ -105,8 +105,17 @@ fn cache(reader: &Reader, record: &Record, found: &Found) -> Result<Option<Cache
         from: used.map(|entry| entry.run),
         changes: earlier
             .as_ref()
-            .map(|(_, old)| differences(old, &parts))
+            .map(|(_, old)| changes(old, &parts))
             .unwrap_or_default(),
+        refused: refused(&parts).map(str::to_owned),
         against: earlier.map(|(run, _)| run),
     }))
+}
+
+/// What changed since another run asked the cache; if nothing did, why that run left no result.
+fn changes(old: &serde_json::Value, new: &serde_json::Value) -> Vec<String> {
+    match differences(old, new) {
+        none if none.is_empty() => refused(old).map(str::to_owned).into_iter().collect(),
+        changes => changes,
+    }
 }

@@ -15,6 +15,7 @@ mod record;
 mod table;
 #[cfg(test)]
 mod tests;
+mod undeclared;
 mod words;
 
 pub use look::Site;
@@ -22,3 +23,4 @@ pub(in crate::exec) use look::{Looked, Role, Said, executed};
 pub(in crate::exec) use needs::tidy;
 pub use record::{Fixed, Glimpse};
 pub(in crate::exec) use record::{checks, family, globs, product_globs};
+pub use undeclared::{Undeclared, undeclared};

@@ -50,6 +50,8 @@ pub(super) struct Relied {
     pub(super) own: BTreeSet<PathBuf>,
     /// The files whose permissions it sets.
     pub(super) touched: BTreeSet<PathBuf>,
+    /// The files that it makes.
+    pub(super) made: BTreeSet<PathBuf>,
 }
 
 /// What a command relies on that no shell reads, and what it makes.
@@ -62,6 +64,7 @@ pub(super) fn said_by(argv: &[Option<String>], scene: Scene) -> Relied {
         needs: walker.needs,
         own,
         touched: walker.touched,
+        made: walker.made,
     }
 }
 

@@ -21,7 +21,7 @@ pub struct Fixed {
 
 /// What a check relies on, at an instant.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Glimpse(BTreeMap<String, Found>);
+pub struct Glimpse(pub(super) BTreeMap<String, Found>);
 
 impl Fixed {
     /// Notes what the checks of a plan, and of all plans that it uses, rely on now.

@@ -200,6 +200,7 @@ mod tests {
                 tokens: 12,
                 ..Usage::default()
             },
+            service: false,
         };
         for note in [
             Note::Begins {

@@ -1,10 +1,10 @@
 use std::collections::BTreeMap;
 
 use super::early::Early;
-use super::ending::{ending, noted};
+use super::ending::{differs, ending, noted};
 use super::held::held;
 use super::news::subject;
-use super::{Ending, News, RunEnding, Tail};
+use super::{Ending, News, Next, RunEnding, Tail};
 use crate::engine::RunRef;
 use crate::machine::{Attempt, Event, Fact, Gap, Place, Round, StepState, Verdict};
 use crate::name::RunId;
@@ -23,6 +23,7 @@ pub struct Board {
     rounds: Vec<Round>,
     /// What can be done after the last round.
     moves: Vec<String>,
+    next: Next,
 }
 
 /// A run that goes on.
@@ -60,6 +61,14 @@ pub struct Going {
 }
 
 impl Board {
+    /// A board of a run that one goes on with in this way.
+    pub fn of(next: Next) -> Self {
+        Self {
+            next,
+            ..Self::default()
+        }
+    }
+
     /// Takes an event in; `None` if there is nothing to tell.
     pub fn event(&mut self, run: &RunRef, event: &Event) -> Option<News> {
         let top = run.path.is_empty();
@@ -82,22 +91,14 @@ impl Board {
                 self.judged(run, attempt.as_ref(), verdict)
             }
             Fact::StepEnded { .. } | Fact::StepKept { .. } => self.step_ended(run, event),
-            Fact::AttemptStarted(_)
-            | Fact::AttemptEnded { .. }
-            | Fact::RetryScheduled { .. }
-            | Fact::LockAwaited { .. } => self.attempt(run, event),
+            Fact::AttemptStarted(_) | Fact::AttemptEnded { .. } | Fact::RetryScheduled { .. } => {
+                self.attempt(run, event)
+            }
             Fact::StepExpanded { step, .. } => {
                 self.expanded(run, &Place::of(step), event.at);
                 None
             }
-            Fact::EvidenceStale(stale) => Some(News::Noted {
-                verb: "stale",
-                text: format!(
-                    "{} · {} changed after it was checked",
-                    subject(run, &stale.place.to_string()),
-                    stale.path
-                ),
-            }),
+            Fact::EvidenceStale(_) | Fact::ResultDropped { .. } => differs(run, &event.fact),
             Fact::ApprovalAsked(ask) => {
                 let place = ask.place.as_ref();
                 if let Some(busy) = place.and_then(|place| self.busy(run, place)) {
@@ -114,6 +115,7 @@ impl Board {
 
     /// Takes in what happened before a run is gone on with, which is no news.
     pub fn behind(&mut self, run: &RunRef, event: &Event) {
+        self.next.take(&event.fact);
         if let (Fact::RoundClosed(round), true) = (&event.fact, run.path.is_empty()) {
             self.rounds.push((**round).clone());
         }
@@ -195,10 +197,6 @@ impl Board {
                     why: why.clone(),
                 })
             }
-            Fact::LockAwaited { place, lock } => Some(News::Awaits {
-                subject: subject(run, &place.to_string()),
-                lock: lock.clone(),
-            }),
             _ => None,
         }
     }
@@ -299,9 +297,10 @@ impl Board {
             tally: *tally,
             stale: stale.clone(),
             accepted: *accepted,
-            moves: std::mem::take(&mut self.moves),
+            moves: self.next.possible(std::mem::take(&mut self.moves)),
             took: event.at.since(self.first.unwrap_or(event.at)),
             rounds: std::mem::take(&mut self.rounds),
+            next: self.next.commands(run),
         })))
     }
 }

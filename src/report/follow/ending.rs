@@ -1,6 +1,7 @@
+use super::news::subject;
 use super::{Ending, News};
-use crate::engine::RunRef;
-use crate::machine::{Fact, StepState};
+use crate::engine::{Remark, RunRef};
+use crate::machine::{Fact, Place, StepState};
 use crate::report::noticed;
 use crate::time::format_duration;
 
@@ -51,6 +52,42 @@ pub(super) fn ending(run: &RunRef, fact: &Fact) -> Option<Ending> {
             ..blank(step.to_string())
         }),
         _ => None,
+    }
+}
+
+/// A result that is not what it was.
+pub(super) fn differs(run: &RunRef, fact: &Fact) -> Option<News> {
+    let (verb, place, why) = match fact {
+        Fact::EvidenceStale(stale) => (
+            "stale",
+            stale.place.to_string(),
+            format!("{} changed after it was checked", stale.path),
+        ),
+        Fact::ResultDropped { step, key, why, .. } => {
+            let place = match key {
+                Some(key) => format!("{step}[{key}]"),
+                None => step.to_string(),
+            };
+            ("not kept", place, why.clone())
+        }
+        _ => return None,
+    };
+    let text = format!("{} · {why}", subject(run, &place));
+    Some(News::Noted { verb, text })
+}
+
+/// What came up about a place and is no event.
+pub(super) fn remarked(run: &RunRef, place: &Place, remark: &Remark) -> News {
+    let subject = subject(run, &place.to_string());
+    match remark {
+        Remark::LockHeld(lock) => News::Awaits {
+            subject,
+            lock: lock.clone(),
+        },
+        Remark::NotStored(why) => News::Noted {
+            verb: "not cached",
+            text: format!("{subject} · {why}"),
+        },
     }
 }
 

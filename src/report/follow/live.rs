@@ -2,9 +2,10 @@ use std::fmt::Write as _;
 use std::io::Write;
 use std::sync::Arc;
 
+use super::ending::remarked;
 use super::{Board, Lines, News, Volume, final_line, tell};
-use crate::engine::{Interest, Observer, RunRef, Stream};
-use crate::machine::{Attempt, Event, Fact, Ledger};
+use crate::engine::{Interest, Observer, Remark, RunRef, Stream};
+use crate::machine::{Attempt, Event, Fact, Ledger, Place};
 use crate::report::paint::{BOLD, DIM, paint, plain};
 use crate::report::{elapsed, fit, ledger, plural};
 use crate::time::{Clock, Moment};
@@ -42,13 +43,18 @@ pub struct Live<W> {
 
 impl<W: Write> Live<W> {
     /// Tells to a terminal.
-    pub fn new(out: W, screen: Screen, volume: Volume, clock: Arc<dyn Clock>) -> Self {
+    pub fn new(
+        out: W,
+        screen: Screen,
+        (volume, board): (Volume, Board),
+        clock: Arc<dyn Clock>,
+    ) -> Self {
         Self {
             out,
             screen,
             volume,
             clock,
-            board: Board::default(),
+            board,
             lines: Lines::default(),
             began: None,
             ledger: Ledger::default(),
@@ -170,6 +176,12 @@ impl<W: Write> Observer for Live<W> {
         }
     }
 
+    fn remark(&mut self, run: &RunRef, place: &Place, remark: &Remark) {
+        let text = tell(&remarked(run, place, remark), self.volume);
+        let text = self.colored(text);
+        self.above(&text);
+    }
+
     fn output(&mut self, run: &RunRef, attempt: &Attempt, _: Stream, bytes: &[u8]) {
         self.board.output(run, attempt, bytes);
         if self.volume == Volume::Verbose {
@@ -199,6 +211,7 @@ mod tests {
     use crate::machine::{Attempt, Event, Fact, Place};
     use crate::model::Object;
     use crate::name::{Name, PlanId, RunId};
+    use crate::report::follow::Board;
     use crate::report::follow::Volume;
     use crate::time::{FixedClock, Moment};
     use std::sync::Arc;
@@ -222,7 +235,12 @@ mod tests {
             steps: 9,
         };
         let clock = Arc::new(FixedClock(Moment::from_millis(61_500)));
-        let mut live = Live::new(Vec::new(), screen, Volume::Normal, clock);
+        let mut live = Live::new(
+            Vec::new(),
+            screen,
+            (Volume::Normal, Board::default()),
+            clock,
+        );
         let begun = Fact::RunStarted {
             logic: 1,
             plan: run.plan.clone(),

@@ -122,6 +122,8 @@ pub struct RunEnding {
     pub took: Duration,
     /// What the controller made of its rounds.
     pub rounds: Vec<Round>,
+    /// The commands that go on with it.
+    pub next: String,
 }
 
 impl Ending {

@@ -1,8 +1,9 @@
 use std::io::Write;
 
+use super::ending::remarked;
 use super::{Board, Lines, News, RunEnding, Volume, final_line, tell};
-use crate::engine::{Interest, Observer, RunRef, Stream};
-use crate::machine::{Attempt, Event, Fact};
+use crate::engine::{Interest, Observer, Remark, RunRef, Stream};
+use crate::machine::{Attempt, Event, Fact, Place};
 
 /// Tells a run line after line.
 #[derive(Debug)]
@@ -15,11 +16,11 @@ pub struct Plain<W> {
 
 impl<W: Write> Plain<W> {
     /// Tells to `out`. What cannot be written is lost: a reader that goes away ends no run.
-    pub fn new(out: W, volume: Volume) -> Self {
+    pub fn new(out: W, volume: Volume, board: Board) -> Self {
         Self {
             out,
             volume,
-            board: Board::default(),
+            board,
             lines: Lines::default(),
         }
     }
@@ -56,6 +57,10 @@ impl<W: Write> Observer for Plain<W> {
 
     fn behind(&mut self, run: &RunRef, event: &Event) {
         self.board.behind(run, event);
+    }
+
+    fn remark(&mut self, run: &RunRef, place: &Place, remark: &Remark) {
+        self.write(&tell(&remarked(run, place, remark), self.volume));
     }
 
     fn output(&mut self, run: &RunRef, attempt: &Attempt, _: Stream, bytes: &[u8]) {

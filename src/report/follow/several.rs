@@ -1,5 +1,5 @@
-use crate::engine::{Interest, Observer, RunRef, Stream};
-use crate::machine::{Attempt, Event};
+use crate::engine::{Interest, Observer, Remark, RunRef, Stream};
+use crate::machine::{Attempt, Event, Place};
 
 /// Observers that follow the same run.
 #[derive(Default)]
@@ -24,6 +24,12 @@ impl Observer for Several {
     fn behind(&mut self, run: &RunRef, event: &Event) {
         for observer in &mut self.all {
             observer.behind(run, event);
+        }
+    }
+
+    fn remark(&mut self, run: &RunRef, place: &Place, remark: &Remark) {
+        for observer in &mut self.all {
+            observer.remark(run, place, remark);
         }
     }
 

@@ -99,8 +99,7 @@ pub fn final_line(ending: &RunEnding) -> String {
     }
     // Of a look at a goal, which has no steps, there is nothing to repeat.
     if ending.outcome != Outcome::Succeeded && ending.tally != crate::machine::Tally::default() {
-        let retry = format!("wf retry {}", ending.run.short());
-        let _ = writeln!(text, "to go on: {}", paint(NAME, &retry));
+        let _ = writeln!(text, "to go on: {}", paint(NAME, &ending.next));
     }
     text
 }
@@ -314,6 +313,7 @@ mod tests {
             moves: Vec::new(),
             took: Duration::from_millis(3_210),
             rounds: Vec::new(),
+            next: "wf retry 1a2b3c4d".into(),
         };
         let line = "succeeded · 5 verified, 2 reported · 3.2s · run 1a2b3c4d\n";
         assert_eq!(plain(&final_line(&ending)), line);

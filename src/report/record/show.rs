@@ -225,7 +225,10 @@ fn next(record: &Record) -> String {
         commands.push(format!("wf logs {id} {place}"));
         commands.push(format!("wf why {id} {place}"));
     }
+    // What is nested goes on with the run around it.
+    let whole = record.run.parent.is_none();
     match Life::of(&record.run, record.owner) {
+        _ if !whole => {}
         Life::Waiting => {
             commands.push(format!("wf approve {id}"));
             commands.push(format!("wf deny {id}"));

@@ -37,6 +37,8 @@ pub struct CacheStory {
     pub against: Option<RunId>,
     /// What changed since then, one line each.
     pub changes: Vec<String>,
+    /// Why a result was not used, or not stored.
+    pub refused: Option<String>,
 }
 
 /// Why a step ran or did not, why it ended so, and by which rule.
@@ -167,13 +169,19 @@ fn cached(of: &Why<'_>, row: &StepRow, story: &CacheStory) -> Vec<String> {
     if story.hit {
         return vec![found(of, row, story)];
     }
+    let refused = story.refused.clone();
     let Some(against) = &story.against else {
-        return vec!["it is cached, and no earlier run of the plan has its result".into()];
+        let first = "it is cached, and no earlier run of the plan has its result".to_owned();
+        return [first].into_iter().chain(refused).collect();
     };
     let short = against.short();
-    let mut lines = vec![format!(
+    let mut lines: Vec<String> = refused.into_iter().collect();
+    if !lines.is_empty() && story.changes.is_empty() {
+        return lines;
+    }
+    lines.push(format!(
         "no earlier result could be reused; since run {short}:"
-    )];
+    ));
     lines.extend(story.changes.iter().map(|change| format!("  {change}")));
     if story.changes.is_empty() {
         lines.push("  nothing changed, but that run left no result to reuse".into());

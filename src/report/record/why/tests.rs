@@ -46,6 +46,7 @@ fn a_miss_names_what_changed() {
         from: None,
         against: Some(sample::run().id),
         changes: vec!["input a.txt: changed".into()],
+        refused: None,
     };
     let expected = "\
 fetch · verified
@@ -63,6 +64,7 @@ fn hit() -> CacheStory {
         from: Some(sample::run().id),
         against: None,
         changes: Vec::new(),
+        refused: None,
     }
 }
 

@@ -94,6 +94,7 @@ fn execute(dir: &Path, command: &str, seed: &str) -> String {
         .env_clear()
         .env("PATH", format!("{folder}:/usr/local/bin:/usr/bin:/bin"))
         .env("HOME", dir)
+        .env("USER", "robin")
         .env("COLUMNS", "100")
         .env("LC_ALL", "C.UTF-8")
         .env("WF_NOW", "2026-11-21T09:30:00Z")

@@ -13,7 +13,7 @@ fn whoever_runs_a_plan_on_a_fresh_machine_approves_it() {
     let place = Sandbox::new();
     place.file("plan.md", PLAN).file("build.sh", "echo built\n");
     place.wf(&["run", "plan.md"]).exits(0);
-    assert!(place.at(".config/wf/keys/default.pem").exists());
+    assert!(place.at(".config/wf/keys/robin.pem").exists());
     place
         .wf(&["run", "plan.md", "--require-approval"])
         .exits(4)

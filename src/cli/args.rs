@@ -12,7 +12,6 @@ use super::{Exit, commands};
     version,
     subcommand_required = true,
     arg_required_else_help = true,
-    disable_help_subcommand = true,
     after_help = after()
 )]
 pub struct Cli {
@@ -42,6 +41,14 @@ pub struct Global {
         help_heading = "Global options"
     )]
     pub state: Option<PathBuf>,
+    /// Change to this folder first, as if wf was started there
+    #[arg(
+        short = 'C',
+        value_name = "DIR",
+        global = true,
+        help_heading = "Global options"
+    )]
+    pub start_dir: Option<PathBuf>,
     /// When to use colours
     #[arg(
         long,
@@ -80,7 +87,7 @@ pub enum When {
 /// The commands.
 #[derive(Subcommand, Debug)]
 pub enum Command {
-    /// Begin a workspace: a configuration and a first plan
+    /// Begin a workspace: a configuration, a first plan and gates
     Init(Later<commands::init::InitArgs>),
     /// Check plans, gates and skills without running them
     Check(Later<commands::check::CheckArgs>),
@@ -94,6 +101,8 @@ pub enum Command {
     Cancel(Later<commands::cancel::CancelArgs>),
     /// Refuse what a run asks for
     Deny(Later<commands::deny::DenyArgs>),
+    /// List the plans and goals of this workspace, with their ids
+    List(Later<commands::list::ListArgs>),
     /// List the runs of this workspace, newest first
     Runs(Later<commands::runs::RunsArgs>),
     /// Show a run: its steps, their checks, its artifacts

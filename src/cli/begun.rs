@@ -8,6 +8,7 @@ use crate::store::Durability;
 /// The keys in the configuration of a run under which this is recorded.
 const JOBS: &str = "max_parallel";
 const STRICT: &str = "strict";
+const NO_CACHE: &str = "no_cache";
 const PART: &str = "goal";
 /// The key that the store adds.
 const DURABILITY: &str = "durability";
@@ -24,6 +25,8 @@ pub struct Begun {
     /// What its record survives, instead of what the configuration says. The store writes down what
     /// held.
     pub durability: Option<Durability>,
+    /// Whether every step runs, whatever results the cache has.
+    pub no_cache: bool,
     /// Of a goal: which run of a cycle it is. A goal is not run otherwise.
     pub part: Option<Part>,
     /// Whether it goes on with something that has told what may be wrong with the files. It is not
@@ -56,6 +59,7 @@ impl Begun {
             jobs: jobs.and_then(|jobs| u32::try_from(jobs).ok()),
             strict: config.get(STRICT).and_then(Value::as_bool) == Some(true),
             durability: word(config, DURABILITY),
+            no_cache: config.get(NO_CACHE).and_then(Value::as_bool) == Some(true),
             part: word(config, PART),
             goes_on: false,
         }
@@ -76,6 +80,9 @@ impl Begun {
         };
         config.insert(JOBS.into(), json!(self.jobs));
         config.insert(STRICT.into(), json!(self.strict));
+        if self.no_cache {
+            config.insert(NO_CACHE.into(), json!(true));
+        }
         if let Some(part) = self.part {
             config.insert(PART.into(), json!(part));
         }
@@ -101,6 +108,7 @@ mod tests {
                 let begun = Begun {
                     jobs,
                     strict,
+                    no_cache: strict,
                     part,
                     ..Begun::default()
                 };
@@ -124,7 +132,7 @@ mod tests {
         for config in [
             Value::Null,
             json!({"max_parallel": null}),
-            json!({"max_parallel": -1, "strict": "yes", "durability": "some", "goal": 1}),
+            json!({"max_parallel": -1, "strict": "yes", "no_cache": 1, "durability": "some", "goal": 1}),
         ] {
             assert_eq!(Begun::recorded(&config), Begun::default(), "{config}");
         }

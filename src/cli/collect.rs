@@ -88,6 +88,21 @@ impl Collected {
         }
     }
 
+    /// Of a folder alone, without those in it, the Markdown files with front matter.
+    pub fn top(&mut self, folder: &Path) {
+        let entries = WalkDir::new(folder).min_depth(1).max_depth(1).into_iter();
+        let files = entries
+            .flatten()
+            .filter(|entry| entry.file_type().is_file());
+        for path in files.map(walkdir::DirEntry::into_path) {
+            let is_plan = path.extension().is_some_and(|extension| extension == "md")
+                && !path.file_name().is_some_and(is_skill);
+            if is_plan && has_front_matter(&path) {
+                self.plans.push(path);
+            }
+        }
+    }
+
     /// Of a folder, the configurations and the Markdown files with front matter.
     pub fn folder(&mut self, folder: &Path) {
         let hidden = |name: &std::ffi::OsStr| name.as_encoded_bytes().starts_with(b".");

@@ -110,6 +110,21 @@ impl Env {
         self.clock.now()
     }
 
+    /// The login name of whoever runs `wf`, as far as it is known: `USER`, else `LOGNAME`, else what
+    /// the system calls the owner of this process.
+    pub fn login(&self) -> Option<String> {
+        let told = ["USER", "LOGNAME"]
+            .into_iter()
+            .find_map(|name| self.var(name));
+        told.map(str::to_owned).or_else(|| {
+            let users = std::fs::read_to_string("/etc/passwd").ok()?;
+            let uid = rustix::process::getuid().as_raw().to_string();
+            let is_own = |line: &&str| line.split(':').nth(2) == Some(&uid);
+            let own = users.lines().find(is_own)?;
+            own.split(':').next().map(str::to_owned)
+        })
+    }
+
     /// Whether this is a job of GitHub Actions.
     pub fn in_actions(&self) -> bool {
         matches!(self.var("GITHUB_ACTIONS"), Some("true" | "1"))

@@ -70,6 +70,7 @@ pub fn followed(
         hands,
         around: around(ui, &ready.config.sandbox, &ready.workspace),
         approvers: Rules::of(ui, &ready.workspace)?.approvers,
+        reuses: !ready.begun.no_cache,
         stays,
         bus: watch.bus.clone(),
         observer,

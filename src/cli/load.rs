@@ -2,7 +2,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::workspace::{APPROVERS, CONFIG};
-use super::{Begun, Exit, Failure, Ui, Workspace, normal, relative};
+use super::{Begun, Exit, Failure, Ui, Workspace, normal, plans, relative};
 use crate::approval::{Approvers, Policy};
 use crate::config::Config;
 use crate::diag::Severity;
@@ -46,13 +46,18 @@ pub struct OfGoal {
     pub whole: Arc<Plan>,
 }
 
-/// Loads a plan by its path. What is wrong with it has been said when this fails.
-pub fn plan(ui: &Ui, path: &Path, begun: Begun) -> Result<Ready, Failure> {
-    let path = normal(&ui.env.cwd().join(path));
+/// Loads a plan by its path, or by its id in the workspace. What is wrong with it has been said
+/// when this fails.
+pub fn plan(ui: &Ui, name: &Path, begun: Begun) -> Result<Ready, Failure> {
+    let mut path = normal(&ui.env.cwd().join(name));
+    if !path.is_file()
+        && let Some(found) = plans::by_id(ui, name.as_os_str())?
+    {
+        path = found;
+    }
     let shown = relative(&path, ui.env.cwd());
     if !path.exists() {
-        let failure = Failure::new(Exit::Usage, format!("there is no file {shown}"));
-        return Err(failure.hint("`wf init` makes a first plan"));
+        return Err(plans::unknown(ui, &shown));
     }
     if path.is_dir() {
         let failure = Failure::new(Exit::Usage, format!("{shown} is a folder, not a plan"));

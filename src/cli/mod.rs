@@ -28,6 +28,7 @@ mod load;
 mod log_lines;
 mod outlook;
 mod params;
+mod plans;
 mod record;
 mod relied;
 mod revision;

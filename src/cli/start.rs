@@ -1,4 +1,5 @@
 use std::ffi::OsString;
+use std::path::Path;
 use std::process::ExitCode;
 
 use clap::Parser;
@@ -19,7 +20,8 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         Ok(cli) => cli,
         Err(asked) => return answer(&asked),
     };
-    let env = match Env::read() {
+    let entered = cli.global.start_dir.as_deref().map_or(Ok(()), enter);
+    let env = match entered.and_then(|()| Env::read()) {
         Ok(env) => env,
         Err(failure) => return refused(&failure),
     };
@@ -33,6 +35,18 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     }
 }
 
+/// Changes to a folder, before anything is read.
+fn enter(dir: &Path) -> Result<(), Failure> {
+    let cannot = |error| {
+        let message = format!(
+            "-C {}: cannot change to this folder: {error}",
+            dir.display()
+        );
+        Failure::new(Exit::Usage, message)
+    };
+    std::env::set_current_dir(dir).map_err(cannot)
+}
+
 fn run(ui: &Ui, command: &Command) -> Result<Exit, Failure> {
     match command {
         Command::Init(args) => commands::init::run(ui, args),
@@ -42,6 +56,7 @@ fn run(ui: &Ui, command: &Command) -> Result<Exit, Failure> {
         Command::Retry(args) => commands::retry::run(ui, args),
         Command::Cancel(args) => commands::cancel::run(ui, args),
         Command::Deny(args) => commands::deny::run(ui, args),
+        Command::List(args) => commands::list::run(ui, args),
         Command::Runs(args) => commands::runs::run(ui, args),
         Command::Show(args) => commands::show::run(ui, args),
         Command::Logs(args) => commands::logs::run(ui, args),

@@ -28,6 +28,18 @@ pub struct StepArg {
     last: bool,
 }
 
+/// A run and perhaps the step of it that asks people something.
+#[derive(Args, Clone, Debug)]
+pub struct AskArg {
+    /// The run, by as much of its id as is unique (not with --last), and the step that asks, if
+    /// several do; `run` is the run itself
+    #[arg(value_names = ["RUN", "STEP"], num_args = 0..=2)]
+    names: Vec<String>,
+    /// The latest run
+    #[arg(long)]
+    last: bool,
+}
+
 /// A step of a run, found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Found {
@@ -57,17 +69,33 @@ impl RunArg {
 impl StepArg {
     /// The run that is meant, and the step as named.
     pub fn resolve(&self, reader: &Reader) -> Result<(RunId, Option<Subject>), Failure> {
-        let (run, step) = match (self.last, self.names.as_slice()) {
-            (true, []) => (None, None),
-            (true, [step]) => (None, Some(step)),
-            (false, [run]) => (Some(run.as_str()), None),
-            (false, [run, step]) => (Some(run.as_str()), Some(step)),
-            (true, _) => return Err(usage("--last stands in place of RUN; give one of them")),
-            (false, _) => return Err(usage("which run? give the beginning of its id, or --last")),
-        };
+        let (run, step) = split(self.last, &self.names)?;
         let subject = step.map(|step| step.parse::<Subject>()).transpose();
         let subject = subject.map_err(|error| usage(&error.to_string()))?;
         Ok((named(run, reader)?, subject))
+    }
+}
+
+impl AskArg {
+    /// The run that is meant, and the step as named.
+    pub fn resolve(&self, reader: &Reader) -> Result<(RunId, Option<&str>), Failure> {
+        let (run, step) = split(self.last, &self.names)?;
+        Ok((named(run, reader)?, step))
+    }
+}
+
+/// A run, `None` if it is the latest one, and a step.
+type Named<'a> = (Option<&'a str>, Option<&'a str>);
+
+/// What positional arguments name: with `--last`, the first is the step.
+pub fn split(last: bool, names: &[String]) -> Result<Named<'_>, Failure> {
+    match (last, names) {
+        (true, []) => Ok((None, None)),
+        (true, [step]) => Ok((None, Some(step))),
+        (false, [run]) => Ok((Some(run), None)),
+        (false, [run, step]) => Ok((Some(run), Some(step))),
+        (true, _) => Err(usage("--last stands in place of RUN; give one of them")),
+        (false, _) => Err(usage("which run? give the beginning of its id, or --last")),
     }
 }
 

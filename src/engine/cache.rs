@@ -59,7 +59,11 @@ fn find(task: &Task) -> Result<Found, StoreError> {
     let Ok((key, parts, files)) = key(task, step) else {
         return Ok(None);
     };
-    let entry = run.session.store.reader()?.cache_get(&key)?;
+    let entry = if run.session.reuses {
+        run.session.store.reader()?.cache_get(&key)?
+    } else {
+        None
+    };
     let (entry, lost) = match entry.map(|entry| restore(run, &entry).map(|()| entry)) {
         Some(Ok(entry)) => (Some(entry), None),
         Some(Err(unable)) => (

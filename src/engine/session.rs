@@ -43,6 +43,8 @@ pub struct Session {
     pub approvers: Approvers,
     /// Whether it stays while runs have nothing to do but to wait for people.
     pub stays: bool,
+    /// Whether results of the cache are used.
+    pub reuses: bool,
     /// Follows the runs.
     pub observer: Mutex<Box<dyn Observer + Send>>,
     pub(super) client: http::Client,
@@ -76,6 +78,8 @@ pub struct Ground {
     pub approvers: Approvers,
     /// Whether it stays while runs have nothing to do but to wait for people.
     pub stays: bool,
+    /// Whether results of the cache are used.
+    pub reuses: bool,
     /// Follows the runs.
     pub observer: Box<dyn Observer + Send>,
 }
@@ -181,6 +185,7 @@ impl Session {
             around: ground.around,
             approvers: ground.approvers,
             stays: ground.stays,
+            reuses: ground.reuses,
             bus: ground.bus,
             observer: Mutex::new(ground.observer),
         })

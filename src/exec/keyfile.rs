@@ -22,8 +22,22 @@ const READ: u32 = 0o077;
 /// What others must not have of public keys: the permission to write.
 const CHANGE: u32 = 0o022;
 
-/// The name of a key where nobody gives one.
+/// The name that earlier versions gave a key where nobody gave one. It signs where it is.
 pub const DEFAULT: &str = "default";
+
+/// The longest name of a key.
+const LONGEST: usize = 64;
+
+/// The name of a key that belongs to somebody: their login name, as names of keys are written.
+pub fn named_after(owner: &str) -> Option<String> {
+    let lower = owner.to_ascii_lowercase();
+    let words = lower.split(|c: char| !c.is_ascii_alphanumeric());
+    let words: Vec<&str> = words.filter(|word| !word.is_empty()).collect();
+    let mut name = words.join("-");
+    name.truncate(LONGEST);
+    let name = name.trim_end_matches('-');
+    (!name.is_empty()).then(|| name.to_owned())
+}
 
 /// A folder of keys. It may not be there yet.
 #[derive(Clone, Debug)]
@@ -300,101 +314,8 @@ fn system(doing: &'static str, path: &Path) -> impl Fn(io::Error) -> KeyFault {
 fn is_name(text: &str) -> bool {
     let letter = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
     let word = |word: &str| !word.is_empty() && word.bytes().all(letter);
-    text.len() <= 64 && text.split('-').all(word)
+    text.len() <= LONGEST && text.split('-').all(word)
 }
 
 #[cfg(test)]
-mod tests {
-    use super::{KeyFault, Keys, folders, is_name};
-    use crate::exec::Host;
-    use std::fs::{self, Permissions};
-    use std::os::unix::fs::{PermissionsExt as _, symlink};
-    use std::path::Path;
-
-    fn keys(dir: &Path) -> Keys {
-        let dir = dir.join("keys").display().to_string();
-        Keys::of(&Host::from([("WF_KEYS".into(), dir)])).unwrap()
-    }
-
-    #[test]
-    fn the_environment_says_where() {
-        let host = |pairs: &[(&str, &str)]| -> Host {
-            let pairs = pairs.iter();
-            pairs
-                .map(|(name, value)| ((*name).into(), (*value).into()))
-                .collect()
-        };
-        let dir = |pairs: &[(&str, &str)]| Keys::of(&host(pairs)).map(|keys| keys.dir);
-        let home = ("HOME", "/home/ada");
-        assert_eq!(
-            dir(&[home]).unwrap(),
-            Path::new("/home/ada/.config/wf/keys")
-        );
-        let config = ("XDG_CONFIG_HOME", "/c");
-        assert_eq!(dir(&[home, config]).unwrap(), Path::new("/c/wf/keys"));
-        let own = ("WF_KEYS", "/k");
-        assert_eq!(dir(&[home, config, own]).unwrap(), Path::new("/k"));
-        assert!(matches!(dir(&[]), Err(KeyFault::NoFolder)));
-        assert!(matches!(
-            dir(&[home, ("WF_KEYS", "k")]),
-            Err(KeyFault::Relative(_))
-        ));
-        assert_eq!(folders(&host(&[home, config, own])).len(), 3);
-    }
-
-    #[test]
-    fn a_key_is_kept_for_its_owner_alone_and_never_overwritten() {
-        let dir = tempfile::tempdir().unwrap();
-        let keys = keys(dir.path());
-        assert_eq!(keys.names().unwrap(), [""; 0]);
-        keys.add("ada", "private", "public").unwrap();
-        let mode = |path: &str| {
-            let found = fs::metadata(keys.dir.join(path)).unwrap();
-            found.permissions().mode() & 0o777
-        };
-        assert_eq!(
-            (mode(""), mode("ada.pem"), mode("ada.pub")),
-            (0o700, 0o600, 0o600)
-        );
-        let again = keys.add("ada", "other", "other").unwrap_err();
-        assert!(matches!(again, KeyFault::Exists { .. }), "{again}");
-        assert_eq!(keys.private("ada").unwrap(), "private");
-        assert_eq!(keys.public("ada").unwrap(), "public");
-        keys.rename("ada", "ada-1").unwrap();
-        assert_eq!(keys.names().unwrap(), ["ada-1"]);
-        assert!(matches!(keys.private("ada"), Err(KeyFault::Missing { .. })));
-    }
-
-    #[test]
-    fn what_others_could_have_read_or_put_there_is_refused() {
-        let dir = tempfile::tempdir().unwrap();
-        let keys = keys(dir.path());
-        keys.add("ada", "private", "public").unwrap();
-        let pem = keys.dir.join("ada.pem");
-        fs::set_permissions(&pem, Permissions::from_mode(0o640)).unwrap();
-        let open = keys.private("ada").unwrap_err();
-        assert!(open.remedy().starts_with("chmod 600 "), "{open}");
-        fs::set_permissions(&pem, Permissions::from_mode(0o600)).unwrap();
-        fs::set_permissions(&keys.dir, Permissions::from_mode(0o750)).unwrap();
-        let open = keys.private("ada").unwrap_err();
-        assert!(open.remedy().starts_with("chmod 700 "), "{open}");
-        assert!(keys.add("bob", "private", "public").is_err());
-        fs::set_permissions(&keys.dir, Permissions::from_mode(0o700)).unwrap();
-        symlink(&pem, keys.dir.join("eve.pem")).unwrap();
-        assert!(matches!(keys.private("eve"), Err(KeyFault::Odd(_))));
-        assert!(matches!(
-            keys.add("eve", "x", "y"),
-            Err(KeyFault::Exists { .. })
-        ));
-    }
-
-    #[test]
-    fn a_name_is_the_name_of_a_file() {
-        for name in ["ada", "ada-2", "2"] {
-            assert!(is_name(name), "{name}");
-        }
-        for name in ["", "Ada", "../ada", "a/b", "-a", "a-", "a--b", "a.b", "ä"] {
-            assert!(!is_name(name), "{name}");
-        }
-    }
-}
+mod tests;

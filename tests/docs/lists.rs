@@ -132,6 +132,7 @@ fn commands(help: &str) -> Vec<String> {
     names
         .filter(|line| !line.starts_with(' '))
         .filter_map(first)
+        .filter(|name| name != "help")
         .collect()
 }
 

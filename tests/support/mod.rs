@@ -82,6 +82,7 @@ impl Sandbox {
         command
             .env("PATH", path)
             .env("HOME", self.path())
+            .env("USER", "robin")
             .env("LC_ALL", "C.UTF-8");
         command
             .stdin(Stdio::null())

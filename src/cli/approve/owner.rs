@@ -1,7 +1,7 @@
 use super::Rules;
 use crate::cli::keys::{self, OwnKey, PassphraseArgs};
 use crate::cli::{Failure, Ui};
-use crate::exec::keyfile::{DEFAULT, KeyFault, Keys};
+use crate::exec::keyfile::{KeyFault, Keys};
 use crate::report::follow::Volume;
 use crate::seal::Signer;
 
@@ -20,7 +20,7 @@ pub fn signer(
         Err(KeyFault::NoFolder) if name.is_none() => return once(ui, rules, "no folder is set"),
         Err(bad) => return Err(keys::fault(&bad)),
     };
-    if let Some(key) = keys::choose(&keys, name)? {
+    if let Some(key) = keys::choose(ui, &keys, name)? {
         // Another run may have made it since the rules were read.
         rules.count(key.clone());
         return keys::open(ui, &keys, &key, secret);
@@ -30,15 +30,16 @@ pub fn signer(
 
 /// Makes the first key.
 fn first(ui: &Ui, rules: &mut Rules, keys: &Keys) -> Result<Signer, Failure> {
-    let signer = Signer::from_bytes(&ui.env.random(&format!("key {DEFAULT}"))?);
+    let name = keys::own_name(ui);
+    let signer = Signer::from_bytes(&ui.env.random(&format!("key {name}"))?);
     let pem = signer
         .to_pem()
         .map_err(|bad| Failure::new(crate::cli::Exit::Bug, bad.to_string()))?;
-    match keys.add(DEFAULT, &pem, &signer.public().pem()) {
+    match keys.add(&name, &pem, &signer.public().pem()) {
         Ok(()) => {}
         // Another run was faster.
         Err(KeyFault::Exists { .. }) => {
-            if let Some(key) = keys::choose(keys, Some(DEFAULT))? {
+            if let Some(key) = keys::choose(ui, keys, Some(&name))? {
                 let opened = keys::open(ui, keys, &key, &PassphraseArgs::default())?;
                 rules.count(key);
                 return Ok(opened);
@@ -47,14 +48,12 @@ fn first(ui: &Ui, rules: &mut Rules, keys: &Keys) -> Result<Signer, Failure> {
         Err(KeyFault::System { cause, .. }) => return once(ui, rules, &cause.to_string()),
         Err(bad) => return Err(keys::fault(&bad)),
     }
-    if ui.env.asks || ui.volume == Volume::Verbose {
-        let dir = keys.dir().display();
-        ui.note(&format!(
-            "made the key `{DEFAULT}` in {dir}: it signs for what you run\n"
-        ));
-    }
+    let dir = keys.dir().display();
+    ui.note(&format!(
+        "made the key `{name}` in {dir}: it signs for what you run\n"
+    ));
     rules.count(OwnKey {
-        name: DEFAULT.to_owned(),
+        name,
         public: signer.public(),
     });
     Ok(signer)

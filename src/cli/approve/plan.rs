@@ -99,7 +99,7 @@ pub fn approve(ui: &Ui, path: &Path, args: &PlanArgs) -> Result<Exit, Failure> {
     let ready = load::spec(ui, path)?;
     let rules = Rules::of(ui, &ready.workspace)?;
     let keys = keys::keys(ui)?;
-    let Some(key) = keys::choose(&keys, args.key.as_deref())? else {
+    let Some(key) = keys::choose(ui, &keys, args.key.as_deref())? else {
         let failure = usage("you have no key to sign with");
         return Err(failure.hint("`wf key init` makes one"));
     };

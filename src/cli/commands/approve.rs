@@ -1,4 +1,5 @@
-use std::path::{Path, PathBuf};
+use std::ffi::OsStr;
+use std::path::Path;
 
 use clap::Args;
 
@@ -6,7 +7,7 @@ use super::skill;
 use crate::approval::Verdict;
 use crate::cli::approve::answer;
 use crate::cli::approve::plan::{self, PlanArgs};
-use crate::cli::{Exit, Failure, Ui, normal, which};
+use crate::cli::{Exit, Failure, Ui, normal, plans, which};
 use crate::store::Reader;
 
 #[derive(Args, Debug)]
@@ -25,15 +26,17 @@ Examples:
   wf approve plan.md --executions 10 --expires 2d
   wf run plan.md --require-approval      runs only what was approved
   wf approve 1a2b                        what run 1a2b asks
+  wf approve --last                      what the latest run asks
   wf approve 1a2b release_ok             of several questions, that of a step
   wf approve skill:tables                a skill that is locked: wf skill approve tables")]
 pub struct ApproveArgs {
-    /// The plan's file, or the run by as much of its id as is unique
-    #[arg(value_name = "PLAN|RUN")]
-    what: PathBuf,
-    /// Of a run: the step that asks, if several do; `run` is the run itself
-    #[arg(value_name = "STEP")]
-    step: Option<String>,
+    /// The plan, by its file or its id, or the run by as much of its id as is unique (not with
+    /// --last); of a run also the step that asks, if several do; `run` is the run itself
+    #[arg(value_names = ["PLAN|RUN", "STEP"], num_args = 0..=2)]
+    names: Vec<String>,
+    /// The latest run
+    #[arg(long)]
+    last: bool,
     /// Of a run: why, for the record
     #[arg(long, value_name = "TEXT")]
     reason: Option<String>,
@@ -41,27 +44,43 @@ pub struct ApproveArgs {
     plan: PlanArgs,
 }
 
-/// Approves what is named: a file is a plan, everything else a run.
+/// Approves what is named: a file or the id of a plan, everything else is a run.
 pub fn run(ui: &Ui, args: &ApproveArgs) -> Result<Exit, Failure> {
-    let (what, step) = (&args.what, args.step.as_deref());
-    if let Some(name) = what.to_str().and_then(|what| what.strip_prefix("skill:")) {
-        return skill::approve(ui, name, &args.plan.sign());
+    if let (false, [name]) = (args.last, args.names.as_slice()) {
+        if let Some(skill) = name.strip_prefix("skill:") {
+            return skill::approve(ui, skill, &args.plan.sign());
+        }
+        if args.reason.is_none() && is_plan(ui, name)? {
+            return plan::approve(ui, Path::new(name), &args.plan);
+        }
     }
-    if is_file(ui, what) && step.is_none() && args.reason.is_none() {
-        return plan::approve(ui, what, &args.plan);
+    if !args.last && args.names.is_empty() {
+        let failure = Failure::new(Exit::Usage, "which plan or run?");
+        return Err(failure.hint("name a plan, a run that waits, or --last: the latest run"));
     }
-    let name = what.display().to_string();
-    if !name.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+    let (run, step) = which::split(args.last, &args.names)?;
+    if let Some(name) = run.filter(|name| !is_run(name)) {
         let failure = Failure::new(Exit::Usage, format!("there is no file {name}"));
-        return Err(failure.hint("name a plan, or a run that waits: `wf runs` lists them"));
+        return Err(failure.hint(
+            "name a plan, which `wf list` lists, or a run that waits, which `wf runs` lists",
+        ));
     }
     let reader = Reader::open(&ui.workspace().state)?;
-    let run = which::named(Some(&name), &reader)?;
+    let run = which::named(run, &reader)?;
     drop(reader);
     let given = args.plan.answer(args.reason.as_ref());
     answer(ui, (&run, step), Verdict::Approved, &given)
 }
 
-fn is_file(ui: &Ui, what: &Path) -> bool {
-    normal(&ui.env.cwd().join(what)).exists()
+/// Whether a name may be that of a run.
+fn is_run(name: &str) -> bool {
+    name.bytes().all(|byte| byte.is_ascii_hexdigit())
+}
+
+/// Whether a name is that of a plan: of its file, or its id unless it may be a run.
+fn is_plan(ui: &Ui, name: &str) -> Result<bool, Failure> {
+    if normal(&ui.env.cwd().join(name)).exists() {
+        return Ok(true);
+    }
+    Ok(!is_run(name) && plans::by_id(ui, OsStr::new(name))?.is_some())
 }

@@ -11,7 +11,6 @@ use crate::cli::{Exit, Failure, Ui};
 #[command(
     subcommand_required = true,
     arg_required_else_help = true,
-    disable_help_subcommand = true,
     after_help = "\
 The auditor watches every run from outside and keeps a log of its own, .wf/audit/log.jsonl, apart
 from the database. docs/audit.md describes it."

@@ -2,7 +2,8 @@ use clap::Args;
 
 use crate::approval::Verdict;
 use crate::cli::approve::{AnswerArgs, answer};
-use crate::cli::{Exit, Failure, Ui, which};
+use crate::cli::which::AskArg;
+use crate::cli::{Exit, Failure, Ui};
 use crate::store::Reader;
 
 #[derive(Args, Debug)]
@@ -11,14 +12,11 @@ One no of somebody who may answer is enough. What waits for it fails, and says w
 
 Examples:
   wf deny 1a2b --reason 'the numbers of May are missing'
+  wf deny --last                     what the latest run asks
   wf deny 1a2b release_ok --yes      of several questions, that of a step")]
 pub struct DenyArgs {
-    /// The run, by as much of its id as is unique
-    #[arg(value_name = "RUN")]
-    run: String,
-    /// The step that asks, if several do; `run` is the run itself
-    #[arg(value_name = "STEP")]
-    step: Option<String>,
+    #[command(flatten)]
+    ask: AskArg,
     #[command(flatten)]
     answer: AnswerArgs,
 }
@@ -26,12 +24,7 @@ pub struct DenyArgs {
 /// Denies what a run asks for.
 pub fn run(ui: &Ui, args: &DenyArgs) -> Result<Exit, Failure> {
     let reader = Reader::open(&ui.workspace().state)?;
-    let run = which::named(Some(&args.run), &reader)?;
+    let (run, step) = args.ask.resolve(&reader)?;
     drop(reader);
-    answer(
-        ui,
-        (&run, args.step.as_deref()),
-        Verdict::Denied,
-        &args.answer,
-    )
+    answer(ui, (&run, step), Verdict::Denied, &args.answer)
 }

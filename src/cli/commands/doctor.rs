@@ -2,13 +2,17 @@ use std::path::Path;
 
 use clap::Args;
 
+use crate::approval::Approvers;
 use crate::cli::goals::attended;
 use crate::cli::health::{self, Finding, Health};
-use crate::cli::workspace::CONFIG;
+use crate::cli::workspace::{APPROVERS, CONFIG};
 use crate::cli::{Exit, Failure, Ui, load};
+use crate::diag::{Diagnostic, Severity};
 use crate::exec::sandbox::ability;
 use crate::machine::Guard;
-use crate::report::{BAD, DIM, GOOD, WARN, paint};
+use crate::report::mistakes::Checked;
+use crate::report::{BAD, DIM, GOOD, WARN, paint, plural};
+use crate::source::{LineColumn, Source};
 use crate::spec::Disk;
 
 #[derive(Args, Debug)]
@@ -27,7 +31,9 @@ pub fn run(ui: &Ui, args: &DoctorArgs) -> Result<Exit, Failure> {
         ),
         workspace(ui),
         configuration(ui),
+        approvers(ui),
     ]);
+    findings.extend(misnamed(ui));
     findings.extend(health::of_state(ui));
     findings.extend(attended(ui));
     for (name, need) in [
@@ -88,16 +94,72 @@ fn workspace(ui: &Ui) -> Finding {
 
 fn configuration(ui: &Ui) -> Finding {
     let files = Disk::new(ui.workspace().root);
-    let (health, found) = match load::read_config(&files, CONFIG) {
-        None => (Health::Good, format!("no {CONFIG}: the defaults hold")),
-        Some((_, checked)) if checked.diagnostics.is_empty() => (Health::Good, CONFIG.to_owned()),
-        Some(_) => (Health::Bad, format!("{CONFIG} is wrong: `wf check` tells")),
+    let read = load::read_config(&files, CONFIG).map(|(_, checked)| checked);
+    let none = format!("no {CONFIG}: the defaults hold");
+    let (health, found) = read.map_or((Health::Good, none), |checked| told(&checked, CONFIG));
+    Finding::new("configuration", health, found)
+}
+
+/// Who may approve here.
+fn approvers(ui: &Ui) -> Finding {
+    let files = Disk::new(ui.workspace().root);
+    let read = load::read_approvers(&files, APPROVERS);
+    let none = format!("no {APPROVERS}: your own keys approve what you run");
+    let (health, found) = read.map_or((Health::Good, none), |(file, checked)| {
+        let keys = file.map_or(0, |file| Approvers::from(file).keys.len());
+        told(&checked, &format!("{APPROVERS} · {}", plural(keys, "key")))
+    });
+    Finding::new("approvers", health, found)
+}
+
+/// How a file is: what is wrong with it first, with the place, the cause and the remedy.
+fn told(checked: &Checked, good: &str) -> (Health, String) {
+    let mut wrong = checked.diagnostics.iter();
+    let worst = wrong.clone().map(Diagnostic::severity).min();
+    let health = match worst {
+        None => return (Health::Good, good.to_owned()),
+        Some(Severity::Error) => Health::Bad,
+        Some(Severity::Warning) => Health::Weak,
     };
-    Finding {
-        name: "configuration",
-        health,
-        found,
-    }
+    let is_worst = |one: &&Diagnostic| Some(one.severity()) == worst;
+    let first = wrong
+        .find(is_worst)
+        .map(|one| line_of(&checked.source, one));
+    let found = first.unwrap_or_default();
+    let others = checked.diagnostics.len() - 1;
+    let more = format!(" · and {}: wf check", plural(others, "more mistake"));
+    (health, if others > 0 { found + &more } else { found })
+}
+
+/// A mistake on one line.
+fn line_of(source: &Source, wrong: &Diagnostic) -> String {
+    let LineColumn { line, column } = source.place(wrong.span.start);
+    let remedy = wrong.help.as_ref().map(|help| format!(" · {help}"));
+    format!(
+        "{}:{line}:{column}: {}{}",
+        source.path(),
+        wrong.message,
+        remedy.unwrap_or_default()
+    )
+}
+
+/// Files that are not read, though they look as if they were meant to be.
+fn misnamed(ui: &Ui) -> Vec<Finding> {
+    let root = ui.workspace().root;
+    let names = [
+        ("wf.yml", CONFIG),
+        ("approvers.yml", APPROVERS),
+        ("approver.yaml", APPROVERS),
+        ("approver.yml", APPROVERS),
+    ];
+    let there = names
+        .into_iter()
+        .filter(|(name, _)| root.join(name).exists());
+    let one = |(name, meant)| {
+        let found = format!("{name} is not read · call it {meant}, or remove it");
+        Finding::new("not read", Health::Weak, found)
+    };
+    there.map(one).collect()
 }
 
 /// What a sandbox enforces here, found out by making one.

@@ -22,7 +22,7 @@ use crate::report::{Align, BOLD, DIM, Table, WARN, gated, gated_json, lane};
 use crate::spec::{self, Disk, Files, GATES};
 
 #[derive(Args, Debug)]
-#[command(arg_required_else_help = true, disable_help_subcommand = true)]
+#[command(arg_required_else_help = true)]
 pub struct GateArgs {
     #[command(subcommand)]
     command: GateCommand,

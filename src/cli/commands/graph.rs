@@ -13,7 +13,7 @@ Examples:
   wf graph plan.md --format svg > plan.svg
   wf graph plan.md --format dot | dot -Tpng > plan.png")]
 pub struct GraphArgs {
-    /// The plan's file
+    /// The plan, by its file or its id
     #[arg(value_name = "PLAN")]
     plan: PathBuf,
     /// The language of the picture

@@ -6,6 +6,7 @@ use clap::Args;
 
 use crate::cli::{Exit, Failure, Ui, normal, relative};
 use crate::report::{BOLD, DIM, GOOD, NAME, paint};
+use crate::spec;
 
 #[derive(Args, Debug)]
 #[command(after_help = "Nothing that exists is changed, except that .gitignore gains a line.")]
@@ -17,6 +18,19 @@ pub struct InitArgs {
 
 const CONFIG: &str = include_str!("templates/wf.yaml");
 const HELLO: &str = include_str!("templates/hello.md");
+
+/// The gates of a new workspace, by the names of their files.
+const GATES: [(&str, &str); 3] = [
+    ("diff-size.md", include_str!("../../../gates/diff-size.md")),
+    (
+        "no-secrets.md",
+        include_str!("../../../gates/no-secrets.md"),
+    ),
+    (
+        "spend-limit.md",
+        include_str!("../../../gates/spend-limit.md"),
+    ),
+];
 
 /// What became of a file.
 enum Done {
@@ -30,7 +44,9 @@ pub fn run(ui: &Ui, args: &InitArgs) -> Result<Exit, Failure> {
     let dir = normal(&ui.env.cwd().join(&args.dir));
     let shown = |path: &Path| relative(path, ui.env.cwd());
     let plan = dir.join("workflows").join("hello.md");
-    for (path, content) in [(dir.join("wf.yaml"), CONFIG), (plan.clone(), HELLO)] {
+    let gates = GATES.map(|(name, text)| (dir.join(spec::GATES).join(name), text));
+    let files = [(dir.join("wf.yaml"), CONFIG), (plan.clone(), HELLO)];
+    for (path, content) in files.into_iter().chain(gates) {
         let done = create(&path, content).map_err(|error| cannot(&shown(&path), &error))?;
         ui.print(&line(&done, &shown(&path)))?;
     }

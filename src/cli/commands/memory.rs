@@ -15,7 +15,6 @@ use crate::cli::{Exit, Failure, Ui};
 #[command(
     subcommand_required = true,
     arg_required_else_help = true,
-    disable_help_subcommand = true,
     after_help = "\
 What is remembered is about a cluster: a space (`tool:curl`) and an entity (`path:api.example`).
 docs/memory.md says what follows from it."

@@ -20,6 +20,7 @@ pub mod goal;
 pub mod graph;
 pub mod init;
 pub mod key;
+pub mod list;
 pub mod logs;
 pub mod memory;
 pub mod replan;

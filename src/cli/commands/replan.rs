@@ -8,7 +8,7 @@ use crate::model::Replan;
 use crate::report::{solved, solved_json};
 
 #[derive(Args, Debug)]
-#[command(arg_required_else_help = true, disable_help_subcommand = true)]
+#[command(arg_required_else_help = true)]
 pub struct ReplanArgs {
     #[command(subcommand)]
     command: ReplanCommand,

@@ -14,6 +14,7 @@ use crate::store::Durability;
 #[command(after_help = "\
 Examples:
   wf run workflows/nightly.md -p day=2026-11-21
+  wf run nightly                     by its id, wherever in the workspace its file is
   wf run plan.md --dry-run           what would run, in which order; touches nothing
   wf run plan.md --junit out/wf.xml  for a CI server
   wf run plan.md --json              every event as a line of JSON
@@ -21,7 +22,7 @@ Examples:
 Interrupted once (Ctrl-C), the run is cancelled: its steps are asked to end and its `finally`
 steps run. Interrupted again, what is left is killed.")]
 pub struct RunArgs {
-    /// The plan's file
+    /// The plan, by its file or its id: `wf list` lists both
     #[arg(value_name = "PLAN")]
     plan: PathBuf,
     #[command(flatten)]
@@ -36,6 +37,9 @@ pub struct RunArgs {
     /// How many steps run at once, instead of what the plan says
     #[arg(short = 'j', long = "jobs", value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     jobs: Option<u32>,
+    /// Run every step, also where the cache has a result; what they give is kept in it
+    #[arg(long)]
+    no_cache: bool,
     /// What the record of the run survives, instead of what wf.yaml says
     #[arg(long, value_name = "HOW")]
     durability: Option<Survives>,
@@ -74,6 +78,7 @@ pub fn run(ui: &Ui, args: &RunArgs) -> Result<Exit, Failure> {
 fn begin(ui: &Ui, args: &RunArgs) -> Result<Exit, Failure> {
     let begun = Begun {
         durability: args.durability.map(Durability::from),
+        no_cache: args.no_cache,
         ..Begun::now(ui, args.jobs)
     };
     let ready = load::plan(ui, &args.plan, begun)?;

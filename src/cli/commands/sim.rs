@@ -5,11 +5,7 @@ use crate::cli::{Exit, Failure, Ui};
 mod goals;
 
 #[derive(Args, Debug)]
-#[command(
-    subcommand_required = true,
-    arg_required_else_help = true,
-    disable_help_subcommand = true
-)]
+#[command(subcommand_required = true, arg_required_else_help = true)]
 pub struct SimArgs {
     #[command(subcommand)]
     what: What,

@@ -2,7 +2,7 @@ use clap::Args;
 
 use crate::cli::lineage::past_below;
 use crate::cli::which::{Found, StepArg, find};
-use crate::cli::{Exit, Failure, Ui, load};
+use crate::cli::{Begun, Exit, Failure, Ui, load};
 use crate::exec::cache::{differences, refused};
 use crate::goal::Part;
 use crate::name::RunId;
@@ -82,6 +82,15 @@ fn again(reader: &Reader, found: &Found) -> Result<Option<String>, Failure> {
     })
 }
 
+/// The run that a run is part of, however deep.
+fn top(reader: &Reader, run: &RunId) -> Result<RunId, Failure> {
+    let mut top = run.clone();
+    while let Some((above, _)) = reader.run(&top)?.parent {
+        top = above;
+    }
+    Ok(top)
+}
+
 fn cache(reader: &Reader, record: &Record, found: &Found) -> Result<Option<CacheStory>, Failure> {
     let step = &found.place.step;
     let own = |row: &&crate::store::StepRow| row.step == *step && row.item == found.place.item;
@@ -101,6 +110,7 @@ fn cache(reader: &Reader, record: &Record, found: &Found) -> Result<Option<Cache
         None => None,
     };
     Ok(Some(CacheStory {
+        reuses: !Begun::recorded(&reader.config(&top(reader, &found.run)?)?).no_cache,
         hit,
         from: used.map(|entry| entry.run),
         changes: earlier

@@ -6,7 +6,7 @@
 mod own;
 mod passphrase;
 
-pub use own::{OwnKey, adopt, choose, fault, keys, make, open, own};
+pub use own::{OwnKey, adopt, choose, fault, keys, make, open, own, own_name};
 pub use passphrase::{
     NewKeyArgs, PassphraseArgs, Under, asked as asked_secretly, from_file as from_private_file,
     keep, passphrase, recalled, under,

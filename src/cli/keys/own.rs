@@ -1,7 +1,7 @@
 use super::{PassphraseArgs, Under, keep, recalled};
 use crate::bus::Act;
 use crate::cli::{Exit, Failure, Ui, watch};
-use crate::exec::keyfile::{DEFAULT, KeyFault, Keys};
+use crate::exec::keyfile::{DEFAULT, KeyFault, Keys, named_after};
 use crate::seal::{BadKey, PublicKey, Salt, Secret, Signer};
 
 /// A key of whoever runs `wf`.
@@ -43,9 +43,16 @@ fn named(keys: &Keys, name: String) -> Result<OwnKey, Failure> {
     Ok(OwnKey { name, public })
 }
 
-/// The key that signs: the one that is named, else `default`, else the only one; `None` if there
-/// is none at all.
-pub fn choose(keys: &Keys, name: Option<&str>) -> Result<Option<OwnKey>, Failure> {
+/// The name of a key where nobody gives one: that of its owner.
+pub fn own_name(ui: &Ui) -> String {
+    let login = ui.env.login();
+    let name = login.as_deref().and_then(named_after);
+    name.unwrap_or_else(|| "owner".to_owned())
+}
+
+/// The key that signs: the one that is named, else the only one, else `default`, which earlier
+/// versions made, else the one that is named after its owner; `None` if there is none at all.
+pub fn choose(ui: &Ui, keys: &Keys, name: Option<&str>) -> Result<Option<OwnKey>, Failure> {
     if let Some(name) = name {
         return named(keys, name.to_owned()).map(Some);
     }
@@ -53,13 +60,16 @@ pub fn choose(keys: &Keys, name: Option<&str>) -> Result<Option<OwnKey>, Failure
     let chosen = match names.as_slice() {
         [] => return Ok(None),
         [only] => only,
-        several => several
-            .iter()
-            .find(|name| *name == DEFAULT)
-            .ok_or_else(|| {
+        several => {
+            let usual = [DEFAULT, &own_name(ui)];
+            let mut usual = usual
+                .iter()
+                .filter_map(|usual| several.iter().find(|name| name == usual));
+            usual.next().ok_or_else(|| {
                 let message = format!("there are several keys: {}", several.join(", "));
                 Failure::new(Exit::Usage, message).hint("say which: --key NAME")
-            })?,
+            })?
+        }
     };
     named(keys, chosen.clone()).map(Some)
 }

@@ -144,7 +144,7 @@ pub fn installer(ui: &Ui, workspace: &Workspace, args: &SignArgs) -> Result<Inst
             signer: Some(signer),
         });
     }
-    let key = keys::choose(&keys::keys(ui)?, name)?.ok_or_else(no_key)?;
+    let key = keys::choose(ui, &keys::keys(ui)?, name)?.ok_or_else(no_key)?;
     Ok(Installer {
         rules,
         id: key.public.id(),
@@ -182,7 +182,7 @@ pub fn approve(
 ) -> Result<Rules, Failure> {
     let mut rules = Rules::of(ui, workspace)?;
     let keys = keys::keys(ui)?;
-    let key = keys::choose(&keys, args.key.as_deref())?.ok_or_else(no_key)?;
+    let key = keys::choose(ui, &keys, args.key.as_deref())?.ok_or_else(no_key)?;
     rules.count(key.clone());
     may_sign(&rules, &key)?;
     let id = key.public.id();

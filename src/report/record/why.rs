@@ -29,6 +29,8 @@ pub struct Why<'a> {
 /// What a place asked the cache, and what it heard.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CacheStory {
+    /// Whether the run uses results of the cache.
+    pub reuses: bool,
     /// Whether an earlier result was found.
     pub hit: bool,
     /// The run that the found result is of, if that is still known.
@@ -166,6 +168,9 @@ fn skip_rule(row: &StepRow, step: Option<&Step>) -> String {
 }
 
 fn cached(of: &Why<'_>, row: &StepRow, story: &CacheStory) -> Vec<String> {
+    if !story.reuses {
+        return vec!["it is cached, and the run was begun with `--no-cache`".into()];
+    }
     if story.hit {
         return vec![found(of, row, story)];
     }

@@ -17,7 +17,7 @@ Keep it where those who can write the state cannot write: in git, for example. N
 if the history does not hold.
 
 Examples:
-  wf audit checkpoint --key default --out audit.dsse.json
+  wf audit checkpoint --key ada --out audit.dsse.json
   wf audit checkpoint                not signed, to standard output")]
 pub struct CheckpointArgs {
     /// Sign with this private key: one of yours by its name, or a PEM file (PKCS #8) that is not
@@ -73,7 +73,7 @@ fn signs(ui: &Ui, key: &Path, args: &CheckpointArgs) -> Result<Signer, Failure> 
     }
     let keys = keys::keys(ui)?;
     let name = key.display().to_string();
-    let Some(own) = keys::choose(&keys, Some(&name))? else {
+    let Some(own) = keys::choose(ui, &keys, Some(&name))? else {
         return signer(ui, key);
     };
     keys::open(ui, &keys, &own, &args.passphrase)

@@ -7,11 +7,7 @@ use crate::cli::{Exit, Failure, Ui};
 use crate::name::PlanId;
 
 #[derive(Args, Debug)]
-#[command(
-    subcommand_required = true,
-    arg_required_else_help = true,
-    disable_help_subcommand = true
-)]
+#[command(subcommand_required = true, arg_required_else_help = true)]
 pub struct ConnectionArgs {
     #[command(subcommand)]
     what: What,

@@ -4,11 +4,7 @@ use super::{autonomy, backfill, feedback, history, list, next, pause, run as goa
 use crate::cli::{Exit, Failure, Ui, goals};
 
 #[derive(Args, Debug)]
-#[command(
-    subcommand_required = true,
-    arg_required_else_help = true,
-    disable_help_subcommand = true
-)]
+#[command(subcommand_required = true, arg_required_else_help = true)]
 pub struct GoalArgs {
     #[command(subcommand)]
     what: What,

@@ -7,7 +7,6 @@ use crate::cli::{Exit, Failure, Ui};
 #[command(
     subcommand_required = true,
     arg_required_else_help = true,
-    disable_help_subcommand = true,
     after_help = "\
 Keys lie in $WF_KEYS, else in $XDG_CONFIG_HOME/wf/keys, else in ~/.config/wf/keys, readable by you
 alone. Who may approve stands in approvers.yaml; docs/approvals.md describes both."

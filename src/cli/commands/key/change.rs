@@ -53,7 +53,7 @@ pub fn rotate(ui: &Ui, args: &RotateArgs) -> Result<Exit, Failure> {
     let keys = keys::keys(ui)?;
     let name = &args.name;
     // Everything that can be refused is refused before anything changes.
-    let old = keys::choose(&keys, Some(name))?;
+    let old = keys::choose(ui, &keys, Some(name))?;
     let old = old.map(|key| key.public);
     keys.private(name).map_err(|bad| keys::fault(&bad))?;
     let under = keys::under(ui, &args.new, name)?;
@@ -104,7 +104,7 @@ fn meant(ui: &Ui, text: &str) -> Result<PublicKey, Failure> {
     if let Some(key) = named {
         return Ok(key);
     }
-    let own = keys::choose(&keys::keys(ui)?, Some(text))?;
+    let own = keys::choose(ui, &keys::keys(ui)?, Some(text))?;
     own.map(|key| key.public).ok_or_else(|| {
         Failure::new(
             Exit::Usage,

@@ -4,15 +4,15 @@ use clap::Args;
 
 use crate::cli::keys::{self, NewKeyArgs, OwnKey, PassphraseArgs, passphrase};
 use crate::cli::{Exit, Failure, Ui, normal, relative};
-use crate::exec::keyfile::{DEFAULT, private_text};
+use crate::exec::keyfile::private_text;
 use crate::seal::{BadKey, Signer};
 
 /// Make a key
 #[derive(Args, Debug)]
 pub struct InitArgs {
-    /// Its name: lower-case words joined by hyphens
-    #[arg(value_name = "NAME", default_value = DEFAULT)]
-    name: String,
+    /// Its name: lower-case words joined by hyphens; by default, your login name
+    #[arg(value_name = "NAME")]
+    name: Option<String>,
     #[command(flatten)]
     new: NewKeyArgs,
 }
@@ -27,9 +27,9 @@ pub struct ImportArgs {
     /// The key: PEM (PKCS #8), encrypted or not, readable by you alone
     #[arg(value_name = "FILE")]
     file: PathBuf,
-    /// Its name: lower-case words joined by hyphens
-    #[arg(value_name = "NAME", default_value = DEFAULT)]
-    name: String,
+    /// Its name: lower-case words joined by hyphens; by default, your login name
+    #[arg(value_name = "NAME")]
+    name: Option<String>,
     #[command(flatten)]
     passphrase: PassphraseArgs,
 }
@@ -37,20 +37,22 @@ pub struct ImportArgs {
 /// Makes a key.
 pub fn init(ui: &Ui, args: &InitArgs) -> Result<Exit, Failure> {
     let keys = keys::keys(ui)?;
-    let under = keys::under(ui, &args.new, &args.name)?;
-    let new = keys::make(ui, &args.name, &under)?;
-    let made = keys::adopt(ui, &keys, &args.name, new)?;
+    let name = args.name.clone().unwrap_or_else(|| keys::own_name(ui));
+    let under = keys::under(ui, &args.new, &name)?;
+    let new = keys::make(ui, &name, &under)?;
+    let made = keys::adopt(ui, &keys, &name, new)?;
     tell(ui, "made", &made)
 }
 
 /// Keeps a key.
 pub fn import(ui: &Ui, args: &ImportArgs) -> Result<Exit, Failure> {
     let keys = keys::keys(ui)?;
+    let name = args.name.clone().unwrap_or_else(|| keys::own_name(ui));
     let file = normal(&ui.env.cwd().join(&args.file));
     let pem = private_text(&file).map_err(|bad| keys::fault(&bad))?;
     let signer = match Signer::from_pem(&pem) {
         Err(BadKey::Encrypted) => {
-            let secret = passphrase(ui, &args.passphrase, &args.name, false)?;
+            let secret = passphrase(ui, &args.passphrase, &name, false)?;
             Signer::from_encrypted_pem(&pem, &secret)
         }
         other => other,
@@ -59,7 +61,7 @@ pub fn import(ui: &Ui, args: &ImportArgs) -> Result<Exit, Failure> {
         let shown = relative(&file, ui.env.cwd());
         Failure::new(Exit::Usage, format!("{shown}: {bad}"))
     })?;
-    let kept = keys::adopt(ui, &keys, &args.name, (pem.into(), signer.public()))?;
+    let kept = keys::adopt(ui, &keys, &name, (pem.into(), signer.public()))?;
     tell(ui, "imported", &kept)
 }
 

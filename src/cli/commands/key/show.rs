@@ -91,7 +91,7 @@ fn part(file: &ApproversFile, key: &OwnKey) -> Option<String> {
 /// Writes a key.
 pub fn export(ui: &Ui, args: &ExportArgs) -> Result<Exit, Failure> {
     let keys = keys::keys(ui)?;
-    let Some(key) = keys::choose(&keys, args.name.as_deref())? else {
+    let Some(key) = keys::choose(ui, &keys, args.name.as_deref())? else {
         let failure = Failure::new(Exit::Usage, "there is no key");
         return Err(failure.hint("`wf key init` makes one"));
     };

@@ -7,11 +7,7 @@ use super::{
 use crate::cli::{Exit, Failure, Ui};
 
 #[derive(Args, Debug)]
-#[command(
-    subcommand_required = true,
-    arg_required_else_help = true,
-    disable_help_subcommand = true
-)]
+#[command(subcommand_required = true, arg_required_else_help = true)]
 pub struct SkillArgs {
     #[command(subcommand)]
     what: What,

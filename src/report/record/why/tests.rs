@@ -42,6 +42,7 @@ publish · skipped · `build` failed
 #[test]
 fn a_miss_names_what_changed() {
     let story = CacheStory {
+        reuses: true,
         hit: false,
         from: None,
         against: Some(sample::run().id),
@@ -60,6 +61,7 @@ fetch · verified
 
 fn hit() -> CacheStory {
     CacheStory {
+        reuses: true,
         hit: true,
         from: Some(sample::run().id),
         against: None,

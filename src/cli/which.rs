@@ -70,7 +70,7 @@ impl StepArg {
     /// The run that is meant, and the step as named.
     pub fn resolve(&self, reader: &Reader) -> Result<(RunId, Option<Subject>), Failure> {
         let (run, step) = split(self.last, &self.names)?;
-        let subject = step.map(|step| step.parse::<Subject>()).transpose();
+        let subject = step.map(str::parse::<Subject>).transpose();
         let subject = subject.map_err(|error| usage(&error.to_string()))?;
         Ok((named(run, reader)?, subject))
     }

@@ -212,6 +212,7 @@ fn items_that_are_left_out_by_choice_do_not_count() {
         }];
         let mut open = play.feed(Happening::Begin {
             kept: Vec::new(),
+            dropped: Vec::new(),
             left,
             fixed: Vec::new(),
             approved: None,

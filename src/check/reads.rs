@@ -38,6 +38,10 @@ pub(super) enum Site {
     File,
     /// A glob of the files that a cache keeps.
     Cache,
+    /// A glob of the files that a step leaves.
+    Artifact,
+    /// Where a step runs.
+    Cwd,
     /// What people are asked, and the values that they are shown.
     Approve,
 }
@@ -58,6 +62,8 @@ impl Site {
             Self::With => "`with`",
             Self::File => "a file name",
             Self::Cache => "`cache`",
+            Self::Artifact => "`artifacts`",
+            Self::Cwd => "`cwd`",
             Self::Approve => "`approve`",
         }
     }
@@ -136,6 +142,9 @@ impl<'a> Reads<'a> {
         }
         let kept = step.cache.iter().flat_map(|cache| &cache.outputs);
         self.templates(Site::Cache, kept.map(|glob| &glob.value));
+        let left = step.artifacts.iter();
+        self.templates(Site::Artifact, left.map(|glob| &glob.value));
+        self.templates(Site::Cwd, step.cwd.iter().map(|cwd| &cwd.value));
         self.templates(Site::Env, step.env.iter().map(|(_, value)| value));
         for check in step.checks() {
             self.check(Site::Check, check);

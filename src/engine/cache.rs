@@ -105,11 +105,12 @@ fn key(task: &Task, step: &Step) -> Result<(Digest, Value, Vec<String>), Unable>
         templates.map(|glob| glob.render(known)).collect()
     });
     let files = files.map_err(logical)?;
+    let cwd = task.cwd(step)?;
     let session = &task.run.session;
     let confined = session.around.as_ref().and(step.allow.as_deref());
     let basis = cache::Basis {
         work,
-        cwd: step.cwd.as_deref().unwrap_or("."),
+        cwd: cwd.as_deref().unwrap_or("."),
         sandbox: confined.map(|allow| (allow, &step.limits)),
         env,
         params: task.run.params(),

@@ -14,6 +14,7 @@ use crate::exec::{Stop, Unable, check as probe};
 use crate::machine::{Artifact, Attempt, Happening, Item, Ruling, Verdict};
 use crate::model::{Check, CheckPhase, Class, Object, Step, Work};
 
+use super::artifacts;
 use super::dispatch::Report;
 use super::evidence::site;
 use super::run::Ongoing;
@@ -69,9 +70,10 @@ pub(super) async fn judge(
     let run = &case.run;
     let attempt = case.attempt.as_ref();
     let step = attempt.map(|attempt| written(run, &attempt.place));
-    let before = look(run, step).await;
+    let globs = step.map_or_else(|| Ok(Vec::new()), |step| case.globs(step));
+    let before = look(run, globs.clone()).await;
     let mut verdicts = case.verdicts(stop).await;
-    let after = look(run, step).await;
+    let after = look(run, globs).await;
     let (seen, wrong) = compare(before, after, kept);
     if let Some(wrong) = wrong {
         for verdict in &mut verdicts {
@@ -82,12 +84,8 @@ pub(super) async fn judge(
 }
 
 /// What the result of a step is judged by, besides its checks.
-async fn look(run: &Arc<Ongoing>, step: Option<&Step>) -> Result<Evidence, Unable> {
-    let Some(step) = step else {
-        return Ok(Evidence::default());
-    };
-    let inputs = step.cache.iter().flat_map(|cache| &cache.inputs);
-    let globs: Vec<String> = inputs.chain(&step.artifacts).cloned().collect();
+async fn look(run: &Arc<Ongoing>, globs: Result<Vec<String>, Unable>) -> Result<Evidence, Unable> {
+    let globs = globs?;
     if globs.is_empty() {
         return Ok(Evidence::default());
     }
@@ -211,16 +209,27 @@ impl Case {
     }
 
     fn trial(&self, check: &Check, ground: &probe::Ground) -> probe::Trial {
+        self.known(|known| probe::Trial::new(check, ground, known))
+    }
+
+    /// The globs of the files that the result of a step is judged by.
+    fn globs(&self, step: &Step) -> Result<Vec<String>, Unable> {
+        let inputs = step.cache.iter().flat_map(|cache| &cache.inputs);
+        let mut globs: Vec<String> = inputs.cloned().collect();
+        globs.extend(self.known(|known| artifacts::globs(step, known))?);
+        Ok(globs)
+    }
+
+    fn known<T>(&self, with: impl FnOnce(&Known<'_>) -> T) -> T {
         let attempt = self.attempt.as_ref();
-        let known = Known {
+        with(&Known {
             run: &self.run.this.id,
             params: self.run.params(),
             reads: &self.reads,
             item: self.item.as_ref(),
             index: attempt.and_then(|attempt| attempt.place.item),
             secrets: &BTreeMap::new(),
-        };
-        probe::Trial::new(check, ground, &known)
+        })
     }
 
     /// What a check relies on now; `None` if nobody noted what that was when the run began.

@@ -7,6 +7,8 @@ use crate::machine::Item;
 use crate::model::{EnvVar, Object, Step, Work};
 use crate::name::RunId;
 
+use super::unit::Task;
+
 /// What the templates of one attempt read: what the machine sent along, and what the driver
 /// knows by itself.
 pub(super) struct Known<'a> {
@@ -43,6 +45,24 @@ impl Scope for Known<'_> {
         self.reads
             .get(&name)
             .is_some_and(|value| *value == Value::Bool(true))
+    }
+}
+
+impl Task {
+    /// Does something with what this attempt's templates read.
+    pub(super) fn known<T>(
+        &self,
+        secrets: &BTreeMap<String, String>,
+        with: impl FnOnce(&Known<'_>) -> T,
+    ) -> T {
+        with(&Known {
+            run: &self.run.this.id,
+            params: self.run.params(),
+            reads: &self.reads,
+            item: self.item.as_ref(),
+            index: self.attempt.place.item,
+            secrets,
+        })
     }
 }
 

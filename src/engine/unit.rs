@@ -20,7 +20,7 @@ use crate::verify::classify;
 
 use super::dispatch::Report;
 use super::run::Ongoing;
-use super::scope::{Known, secrets_read};
+use super::scope::secrets_read;
 use super::stage::Seated;
 use super::steps::step_of;
 use super::words::of_skill;
@@ -90,7 +90,12 @@ impl Task {
             }
         };
         if ended.exit.is_success() && !step.artifacts.is_empty() {
-            match artifacts::put_away(&run, step).await {
+            let globs = self.known(&BTreeMap::new(), |known| artifacts::globs(step, known));
+            let found = match globs {
+                Ok(globs) => artifacts::put_away(&run, globs).await,
+                Err(unable) => Err(unable),
+            };
+            match found {
                 Ok(found) => {
                     run.note_left(&self.attempt, &found);
                     ended.artifacts = found;
@@ -271,10 +276,10 @@ impl Task {
         let log = log::path(&run.dir, &self.attempt);
         let output = self.output();
         let root = &run.session.root;
-        let cwd = step
-            .cwd
-            .as_ref()
-            .map_or_else(|| root.clone(), |cwd| root.join(cwd));
+        let cwd = match self.cwd(step)? {
+            Some(cwd) => root.join(cwd),
+            None => root.clone(),
+        };
         let told = self.correction.as_ref();
         let told = told.map_or(Ok(Env::new()), |told| correction::hand_over(told, &log))?;
         let env = self.known(secrets, |known| {
@@ -360,22 +365,6 @@ impl Task {
             let session = &self.run.session;
             drop(session.store.connection_used(name, session.clock.now()));
         }
-    }
-
-    /// Does something with what this attempt's templates read.
-    pub(super) fn known<T>(
-        &self,
-        secrets: &BTreeMap<String, String>,
-        with: impl FnOnce(&Known<'_>) -> T,
-    ) -> T {
-        with(&Known {
-            run: &self.run.this.id,
-            params: self.run.params(),
-            reads: &self.reads,
-            item: self.item.as_ref(),
-            index: self.attempt.place.item,
-            secrets,
-        })
     }
 
     pub(super) fn ended(&self, exit: Exit) -> Ended {

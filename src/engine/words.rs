@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use crate::exec::{Unable, shell};
+use crate::exec::{Unable, files, shell};
 use crate::expr::EvalError;
 use crate::model::{Step, Work};
 
@@ -15,6 +15,20 @@ const UNCONFINED: &str = "a script of a skill runs only in the sandbox, and it i
      remove `sandbox: off` from wf.yaml";
 
 impl Task {
+    /// Where it runs, relative to the workspace, which it does not leave whatever its template
+    /// gives.
+    pub(super) fn cwd(&self, step: &Step) -> Result<Option<String>, Unable> {
+        let Some(cwd) = &step.cwd else {
+            return Ok(None);
+        };
+        let rendered = self.known(&BTreeMap::new(), |known| cwd.render(known));
+        let rendered = rendered.map_err(|error| Unable::logical(error.to_string()))?;
+        if cwd.refs().is_empty() {
+            return Ok(Some(rendered));
+        }
+        files::plain(&rendered).map(|cwd| Some(cwd.to_owned()))
+    }
+
     /// The program and its arguments; none if the step is no process.
     pub(super) fn argv(
         &self,
@@ -36,7 +50,8 @@ impl Task {
                 self.known(&none, render).map_err(logical)
             }
             Work::Skill(call) => {
-                let argv = |known: &Known<'_>| Ok(call.argv(step.cwd.as_deref(), known));
+                let cwd = self.cwd(step)?;
+                let argv = |known: &Known<'_>| Ok(call.argv(cwd.as_deref(), known));
                 let argv = self.known(&none, argv).map_err(logical)?;
                 argv.map_err(|bad| Unable::logical(bad.to_string()))
             }

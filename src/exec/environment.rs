@@ -12,7 +12,7 @@ use serde_json::Value;
 use super::fixed::Site;
 use super::{Env, Host};
 use crate::digest::Digest;
-use crate::expr::{EvalError, Ref, Scope, StatusTest};
+use crate::expr::{EvalError, Ref, Scope, StatusTest, Template};
 use crate::machine::{Attempt, Item};
 use crate::model::{Allow, EnvVar, Fan, Object, Step};
 use crate::name::RunId;
@@ -194,6 +194,52 @@ impl Scope for ParamsAlone<'_> {
     fn test(&self, _: StatusTest, _: Option<&str>) -> bool {
         false
     }
+}
+
+/// What templates of an item of a repeated step read before a run begins: besides the parameters
+/// its own values, where the file says them.
+pub(super) struct ItemAlone<'a> {
+    pub(super) params: ParamsAlone<'a>,
+    pub(super) item: Option<&'a Value>,
+}
+
+impl Scope for ItemAlone<'_> {
+    fn value(&self, name: &Ref) -> Option<Value> {
+        match name {
+            Ref::Item => self.item.cloned(),
+            Ref::Matrix(axis) => self.item?.get(axis).cloned(),
+            other => self.params.value(other),
+        }
+    }
+
+    fn test(&self, _: StatusTest, _: Option<&str>) -> bool {
+        false
+    }
+}
+
+/// What a template of a step may be before a run begins: once, or once for each item that the
+/// file says. What cannot be known yet is left out.
+pub(super) fn known_so_far(
+    step: &Step,
+    template: &Template,
+    params: Option<&Object>,
+) -> Vec<String> {
+    let items: Vec<Option<Value>> = match &step.fan {
+        Fan::Once | Fan::Each(_) => vec![None],
+        Fan::List(items) => items.iter().cloned().map(Some).collect(),
+        Fan::Matrix(cells) => {
+            let cells = cells.iter().cloned();
+            cells.map(|cell| Some(Value::Object(cell))).collect()
+        }
+    };
+    let render = |item: &Option<Value>| {
+        let (params, item) = (ParamsAlone(params), item.as_ref());
+        template.render(&ItemAlone { params, item }).ok()
+    };
+    let mut all: Vec<String> = items.iter().filter_map(render).collect();
+    all.sort_unstable();
+    all.dedup();
+    all
 }
 
 /// The same for every attempt of a place of a run, and for nothing else: 32 hexadecimal digits.

@@ -196,7 +196,7 @@ fn is_of_the_work(entry: &DirEntry) -> bool {
 }
 
 /// A path or glob that stays below where it starts, without a leading `./`.
-pub(super) fn plain(glob: &str) -> Result<&str, Unable> {
+pub fn plain(glob: &str) -> Result<&str, Unable> {
     let plain = glob.trim_start_matches("./").trim_end_matches('/');
     if plain.starts_with('/') || plain.split('/').any(|part| part == "..") {
         return Err(Unable::logical(format!("`{glob}` leaves the workspace")));

@@ -87,7 +87,7 @@ impl Proposal {
         }
         step.tool = self.tool.clone().or(step.tool);
         step.target = self.target.clone().or(step.target);
-        step.cwd = self.cwd.clone().or(step.cwd);
+        step.cwd = self.cwd.as_deref().map(Template::literal).or(step.cwd);
         if let Some(timeout) = &self.timeout {
             let limit = parse_duration(timeout).map_err(|bad| format!("`{timeout}`: {bad}"))?;
             if limit.is_zero() {
@@ -266,7 +266,7 @@ pub(super) fn sketch(step: &Step) -> Value {
         put("env", json!(env));
     }
     if let Some(cwd) = &step.cwd {
-        put("cwd", json!(cwd));
+        put("cwd", json!(cwd.source()));
     }
     if let Some(timeout) = step.timeout {
         put("timeout", json!(format_duration(timeout)));

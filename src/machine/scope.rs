@@ -32,7 +32,13 @@ impl Scope for View<'_> {
             Ref::Param(param) => self.state.params.get(param).cloned(),
             Ref::Output { step, output } => {
                 let ix = self.plan.find(step)?;
-                self.state.slot(ix.0).outputs.as_ref()?.get(output).cloned()
+                let own = self.spot.filter(|spot| spot.step == ix.0);
+                let own = own.and_then(|spot| self.state.place(spot)?.result.as_deref());
+                // A check of a place reads what its attempt gave; all else, what the step gave.
+                match own {
+                    Some(gave) => gave.outputs.get(output).cloned(),
+                    None => self.state.slot(ix.0).outputs.as_ref()?.get(output).cloned(),
+                }
             }
             Ref::StepStatus(step) => self
                 .step_state(step)
@@ -88,17 +94,20 @@ pub(super) fn work_reads(view: &View<'_>, step: &Step) -> Result<Object, EvalErr
         }
     }
     templates.extend(step.cache.iter().flat_map(|cache| &cache.outputs));
+    templates.extend(step.artifacts.iter().chain(&step.cwd));
     templates.extend(variables(&view.plan.parts().env));
     templates.extend(variables(&step.env));
     reads(view, &templates)
 }
 
-/// What the templates of checks read.
+/// What the templates of checks read, and those of the files that they look at.
 pub(super) fn check_reads<'c>(
     view: &View<'_>,
     checks: impl IntoIterator<Item = &'c Check>,
 ) -> Result<Object, EvalError> {
-    let mut templates: Vec<&Template> = Vec::new();
+    let step = view.spot.map(|spot| view.plan.step(spot.ix()));
+    let left = step.into_iter().flat_map(|step| &step.artifacts);
+    let mut templates: Vec<&Template> = left.collect();
     for check in checks {
         templates.extend(variables(&check.env));
         if let Some(crate::model::Probe::Exec(argv)) = &check.probe {

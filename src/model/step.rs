@@ -36,7 +36,7 @@ pub struct Step {
     /// Variables for the work, after those of the plan.
     pub env: Vec<EnvVar>,
     /// Where the work runs, relative to the workspace; `None`: its root.
-    pub cwd: Option<String>,
+    pub cwd: Option<Template>,
     /// The longest an attempt may take.
     pub timeout: Option<Duration>,
     /// The longest an attempt may wait for its turn once the step is ready.
@@ -54,7 +54,7 @@ pub struct Step {
     /// The outputs that are declared to come from outside, whatever makes them.
     pub external: Vec<Name>,
     /// Globs of the files it must leave, relative to the workspace.
-    pub artifacts: Vec<String>,
+    pub artifacts: Vec<Template>,
     /// What its result depends on, if it may be reused.
     pub cache: Option<Box<Cache>>,
     /// The named lock held while it runs.

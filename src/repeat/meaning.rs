@@ -97,11 +97,11 @@ fn meaning(plan: &Plan, step: &Step) -> Value {
         "work": work(&step.work),
         "env": [env(&plan.parts().env), env(&step.env)],
         "secrets": secrets(plan),
-        "cwd": step.cwd,
+        "cwd": step.cwd.as_ref().map(Template::source),
         "sandbox": step.allow.as_ref().map(|allow| json!([allow, step.limits])),
         "verify": step.verify.iter().map(check).collect::<Vec<_>>(),
         "outputs": step.outputs.iter().map(|o| json!([o.name, o.schema.text()])).collect::<Vec<_>>(),
-        "artifacts": step.artifacts,
+        "artifacts": step.artifacts.iter().map(Template::source).collect::<Vec<_>>(),
         "cache": step.cache.as_deref().map(|Cache { inputs, outputs }| {
             json!([inputs, outputs.iter().map(Template::source).collect::<Vec<_>>()])
         }),

@@ -48,6 +48,7 @@ impl<'a> Reads<'a> {
         reads.variables(&step.env);
         let kept = step.cache.iter().flat_map(|cache| &cache.outputs);
         reads.templates(kept);
+        reads.templates(step.artifacts.iter().chain(&step.cwd));
         reads.checks(&step.verify);
         reads
     }

@@ -3,31 +3,45 @@ use crate::diag::{Code, Diagnostic};
 use crate::expr::{Ref, Template};
 use crate::source::Spanned;
 use crate::spec::ast::Step;
-use crate::spec::decode::Glob;
+use crate::spec::decode::{Glob, RelPath};
 
-/// What a cache keeps are files of the workspace, and each item of a repeated step has its own.
+/// What a step leaves, and where it runs, is in the workspace, and each item of a repeated step
+/// has its own files.
 pub(super) fn check(scene: &Scene<'_>, notes: &mut Notes) {
+    for step in scene.ways() {
+        let fixed = step.cwd.as_ref().filter(|cwd| cwd.value.refs().is_empty());
+        if let Some(cwd) = fixed
+            && let Err(why) = RelPath::parse(cwd.value.source())
+        {
+            notes.note(Diagnostic::new(Code::ValueWrong, cwd.span, why));
+        }
+    }
     for step in &scene.steps {
+        for glob in &step.artifacts {
+            of_glob(step, glob, "record", notes);
+        }
         let Some(cache) = &step.cache else { continue };
         if let Some((key, help)) = without_result(step) {
             let message = format!("a step with `{key}` cannot be cached");
             notes.note(Diagnostic::new(Code::ValueWrong, cache.span, message).help(help));
             continue;
         }
-        let repeated = step.for_each.is_some() || step.matrix.is_some();
         for glob in &cache.outputs {
-            if repeated && !of_item(glob) {
-                notes.note(shared(step, glob));
-            }
-            let bad = glob
-                .value
-                .refs()
-                .is_empty()
-                .then(|| Glob::parse(glob.value.source()));
-            if let Some(Err(why)) = bad {
-                notes.note(Diagnostic::new(Code::ValueWrong, glob.span, why));
-            }
+            of_glob(step, glob, "put back", notes);
         }
+    }
+}
+
+/// A glob of what a step leaves. What an expression in it gives is looked at when it is known.
+fn of_glob(step: &Step, glob: &Spanned<Template>, verb: &str, notes: &mut Notes) {
+    let repeated = step.for_each.is_some() || step.matrix.is_some();
+    if repeated && !of_item(glob) {
+        notes.note(shared(step, glob, verb));
+    }
+    if glob.value.refs().is_empty()
+        && let Err(why) = Glob::parse(glob.value.source())
+    {
+        notes.note(Diagnostic::new(Code::ValueWrong, glob.span, why));
     }
 }
 
@@ -53,9 +67,9 @@ fn of_item(glob: &Template) -> bool {
     })
 }
 
-fn shared(step: &Step, glob: &Spanned<Template>) -> Diagnostic {
+fn shared(step: &Step, glob: &Spanned<Template>, verb: &str) -> Diagnostic {
     let message = format!(
-        "every item of step `{}` would put back the files of all of them",
+        "every item of step `{}` would {verb} the files of all of them",
         step.id.value
     );
     let help = "name the files of the item, for example `out/{{ item_key }}.txt`";

@@ -16,14 +16,8 @@ pub(super) fn check(scene: &Scene<'_>, notes: &mut Notes) {
 }
 
 fn of_step(step: &Step, notes: &mut Notes) {
-    if let Some(cwd) = &step.cwd {
-        plain("cwd", &cwd.value.0, cwd.span, notes);
-    }
     if let Some(lock) = &step.concurrency {
         plain("concurrency", &lock.value, lock.span, notes);
-    }
-    for glob in &step.artifacts {
-        plain("artifacts", &glob.value.0, glob.span, notes);
     }
     if let Some(cache) = &step.cache {
         for glob in &cache.inputs {

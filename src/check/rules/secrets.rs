@@ -16,9 +16,14 @@ pub(super) fn check(scene: &Scene<'_>, notes: &mut Notes) {
             Site::Argument => "every process of the machine can see arguments",
             Site::Url => "addresses are written to logs",
             Site::Check => "a check sees no secrets",
-            Site::When | Site::ForEach | Site::With | Site::File | Site::Cache | Site::Approve => {
-                "it would be recorded"
-            }
+            Site::When
+            | Site::ForEach
+            | Site::With
+            | Site::File
+            | Site::Cache
+            | Site::Artifact
+            | Site::Cwd
+            | Site::Approve => "it would be recorded",
         };
         let message = format!(
             "the secret `{name}` cannot stand in {}: {why}",

@@ -1,8 +1,10 @@
 use super::{Notes, Read, Scene, Site};
 use crate::diag::{Code, Diagnostic};
+use crate::expr::Ref;
 
 /// A step reads only from steps that have ended when it starts: a main step from those it depends
-/// on, a `finally` step from main steps and the `finally` steps before it.
+/// on, a `finally` step from main steps and the `finally` steps before it. A check of a step comes
+/// after its work, and reads what that gave.
 pub(super) fn check(scene: &Scene<'_>, notes: &mut Notes) {
     let mut asked = Vec::new();
     let mut questions = Vec::new();
@@ -12,6 +14,7 @@ pub(super) fn check(scene: &Scene<'_>, notes: &mut Notes) {
         match read.step {
             None if read.site == Site::PlanEnv => notes.note(in_plan_env(read)),
             None => {}
+            Some(at) if at == target && of_own_result(read) => {}
             Some(at) if at == target => notes.note(itself(read)),
             Some(at) if target > at && scene.is_finally(target) => {
                 notes.note(later(read, target, scene));
@@ -31,6 +34,10 @@ pub(super) fn check(scene: &Scene<'_>, notes: &mut Notes) {
     }
 }
 
+fn of_own_result(read: &Read<'_>) -> bool {
+    read.site == Site::Check && matches!(read.what.name, Ref::Output { .. })
+}
+
 fn mistake(read: &Read<'_>, message: String) -> Diagnostic {
     Diagnostic::new(Code::NotUpstream, read.what.span, message)
 }
@@ -42,7 +49,8 @@ fn in_plan_env(read: &Read<'_>) -> Diagnostic {
 
 fn itself(read: &Read<'_>) -> Diagnostic {
     let message = "a step cannot read from itself".to_owned();
-    mistake(read, message).help("its results exist only when it has ended")
+    mistake(read, message)
+        .help("its results exist only when it has ended; its checks may read its outputs")
 }
 
 fn later(read: &Read<'_>, target: usize, scene: &Scene<'_>) -> Diagnostic {

@@ -174,17 +174,13 @@ fn products(plan: &Plan) -> Vec<GlobSet> {
 
 /// What the steps of a plan say that they make, as they write it.
 pub(in crate::exec) fn product_globs(plan: &Plan) -> Vec<String> {
-    let nothing = environment::ParamsAlone(None);
-    let kept = plan
-        .steps()
-        .iter()
-        .flat_map(|step| step.artifacts.iter().cloned());
-    let cached = plan.steps().iter().filter_map(|step| step.cache.as_ref());
-    let cached = cached.flat_map(|cache| &cache.outputs);
-    cached
-        .filter_map(|glob| glob.render(&nothing).ok())
-        .chain(kept)
-        .collect()
+    let steps = plan.steps().iter();
+    let globs = steps.flat_map(|step| {
+        let cached = step.cache.iter().flat_map(|cache| &cache.outputs);
+        let all = cached.chain(&step.artifacts);
+        all.flat_map(|glob| environment::known_so_far(step, glob, None))
+    });
+    globs.collect()
 }
 
 /// Globs as they mean files of the workspace; those that cannot be read mean none.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::{Fixed, Site};
 use crate::exec::Host;
+use crate::expr::Template;
 use crate::model::{Check, Parts, Plan, Policy, Probe, Script, Step, Work};
 use crate::name::{Name, PlanId};
 
@@ -26,7 +27,10 @@ impl House {
         check.fixed = fixed.iter().map(|glob| (*glob).to_owned()).collect();
         let mut step = Step::new(Name::parse("s").unwrap(), Work::Exec(Vec::new()));
         step.verify = vec![check.clone()];
-        step.artifacts = artifacts.iter().map(|glob| (*glob).to_owned()).collect();
+        step.artifacts = artifacts
+            .iter()
+            .map(|glob| Template::literal(glob))
+            .collect();
         let policy = Policy {
             max_parallel: 1,
             on_failure: crate::model::OnFailure::Stop,

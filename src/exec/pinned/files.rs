@@ -77,7 +77,7 @@ pub(super) fn skill_files(root: &Path, folder: &str) -> Result<Vec<String>, Unab
 fn commands<'a>(plan: &'a Plan, site: Site<'a>) -> impl Iterator<Item = Said<'a>> {
     let steps = plan.steps().iter();
     let ways = steps.flat_map(|step| (0..step.ways()).filter_map(|way| step.way(way)));
-    let of_steps = ways.filter_map(move |step| of_step(plan, step, site));
+    let of_steps = ways.flat_map(move |step| of_step(plan, step, site));
     let of_checks = checks(plan).filter_map(move |check| of_check(check, site));
     let planner = plan.parts().planner.as_ref().map(planner::as_check);
     let of_planner = planner.and_then(|check| of_check(&check, site));
@@ -105,12 +105,26 @@ fn of_secret<'a>(source: &SecretSource, site: Site<'a>) -> Option<Said<'a>> {
     })
 }
 
-fn of_step<'a>(plan: &Plan, step: &Step, site: Site<'a>) -> Option<Said<'a>> {
+/// What a step executes, once for each folder that it runs in as far as that is known.
+fn of_step<'a>(plan: &Plan, step: &Step, site: Site<'a>) -> Vec<Said<'a>> {
+    let folders = match &step.cwd {
+        None => vec![None],
+        Some(cwd) => {
+            let known = environment::known_so_far(step, cwd, site.params);
+            known.into_iter().map(Some).collect()
+        }
+    };
+    let said = folders.into_iter();
+    said.filter_map(|cwd| in_folder(plan, step, cwd.as_deref(), site))
+        .collect()
+}
+
+fn in_folder<'a>(plan: &Plan, step: &Step, cwd: Option<&str>, site: Site<'a>) -> Option<Said<'a>> {
     let argv = match &step.work {
         Work::Run(script) => of_script(script),
         Work::Exec(words) => of_words(words, site),
         Work::Skill(call) => {
-            let words = call.program(step.cwd.as_deref());
+            let words = call.program(cwd);
             words.into_iter().map(Some).collect()
         }
         Work::Http(_) | Work::Uses(_) | Work::Wait(_) | Work::Approve(_) => return None,
@@ -119,7 +133,7 @@ fn of_step<'a>(plan: &Plan, step: &Step, site: Site<'a>) -> Option<Said<'a>> {
     Some(Said {
         argv,
         vars,
-        cwd: folder(site.root, step.cwd.as_deref()),
+        cwd: folder(site.root, cwd),
         root: site.root,
     })
 }

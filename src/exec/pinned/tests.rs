@@ -243,7 +243,7 @@ fn what_an_approved_text_makes_is_its_own() {
 #[test]
 fn products_of_steps_are_approved_with_them() {
     let mut maker = step("m", Work::Run(script("true")));
-    maker.artifacts = vec!["build".into()];
+    maker.artifacts = vec![Template::literal("build")];
     let house = House::new(vec![step("s", words(&["build/tool"])), maker]);
     let pins = house.pins();
     house.put("build/tool", "#!/bin/sh\n");

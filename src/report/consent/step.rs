@@ -1,7 +1,7 @@
 use super::exact::{json, period};
 use super::plan::{Used, about, bound, env, limits};
 use super::{Kind, Sense, Sheet, check, gate, work};
-use crate::expr::{Ref, SpannedRef};
+use crate::expr::{Ref, SpannedRef, Template};
 use crate::model::{
     Allow, Alternative, Cache, Check, CheckPhase, Class, ClassRule, Exhausted, Fan, Loops, OnError,
     Output, Plan, Retry, Step, Work,
@@ -54,7 +54,7 @@ pub(super) fn step(step: &Step, plan: &Plan, used: &mut Used, sheet: &mut Sheet)
     said("target", target.as_deref(), sheet);
     work::work(does, used, sheet);
     env(variables, sheet);
-    said("cwd", cwd.as_deref(), sheet);
+    said("cwd", cwd.as_ref().map(Template::source), sheet);
     secrets(step, sheet);
     if matches!(does, Work::Run(_) | Work::Exec(_) | Work::Skill(_)) {
         sandbox(allow.as_deref(), most, sheet);
@@ -65,7 +65,7 @@ pub(super) fn step(step: &Step, plan: &Plan, used: &mut Used, sheet: &mut Sheet)
     flags(*idempotent, *on_error, concurrency.as_deref(), sheet);
     checks(verify, *loops, sheet);
     given(outputs, external, sheet);
-    sheet.each(Kind::Data, Sense::Guard, "artifacts", artifacts);
+    sheet.each(Kind::Data, Sense::Guard, "artifacts", &sources(artifacts));
     cache(kept.as_deref(), sheet);
     classify(rules, sheet, "");
 }
@@ -77,7 +77,7 @@ pub(super) fn way(other: &Alternative, used: &mut Used, sheet: &mut Sheet) {
     said("target", step.target.as_deref(), sheet);
     work::work(&step.work, used, sheet);
     env(&step.env, sheet);
-    said("cwd", step.cwd.as_deref(), sheet);
+    said("cwd", step.cwd.as_ref().map(Template::source), sheet);
     secrets(step, sheet);
     if matches!(step.work, Work::Run(_) | Work::Exec(_) | Work::Skill(_)) {
         sandbox(step.allow.as_deref(), &step.limits, sheet);
@@ -263,11 +263,13 @@ fn cache(cache: Option<&Cache>, sheet: &mut Sheet) {
     let text = "its result may be reused while what it depends on is the same";
     sheet.put(Kind::Data, Sense::Grant, "cache", text);
     sheet.each(Kind::Data, Sense::Guard, "cache.inputs", inputs);
-    let outputs: Vec<String> = outputs
-        .iter()
-        .map(|glob| glob.source().to_owned())
-        .collect();
-    sheet.each(Kind::Data, Sense::Grant, "cache.outputs", &outputs);
+    sheet.each(Kind::Data, Sense::Grant, "cache.outputs", &sources(outputs));
+}
+
+/// Templates as they are written.
+fn sources(templates: &[Template]) -> Vec<String> {
+    let all = templates.iter();
+    all.map(|glob| glob.source().to_owned()).collect()
 }
 
 /// What decides the class of a failure, and so whether it is tried again.

@@ -3,7 +3,7 @@ use crate::diag::{Code, Diagnostic};
 use crate::expr::Template;
 use crate::name::{EnvName, Name};
 use crate::source::Spanned;
-use crate::spec::decode::{Argument, Decoder, Entries, Fields, Period, RelPath, record};
+use crate::spec::decode::{Argument, Decoder, Entries, Fields, Period, record};
 
 record! {
     /// Another declared way to do a step: what it says replaces what the step says. Its criteria,
@@ -32,7 +32,7 @@ record! {
         /// Environment variables, in addition to those of the step or in their place.
         default env: Entries<EnvName, Template>,
         /// Where it runs, relative to the workspace.
-        optional cwd: Spanned<RelPath>,
+        optional cwd: Spanned<Template>,
         /// The longest an attempt may take.
         optional timeout: Spanned<Period>,
         /// When a failed attempt is followed by another.

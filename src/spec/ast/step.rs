@@ -7,9 +7,7 @@ use crate::expr::{Expr, Template};
 use crate::model::OnError;
 use crate::name::{EnvName, Name};
 use crate::source::Spanned;
-use crate::spec::decode::{
-    Argument, Decoder, Entries, Fields, Glob, Period, RelPath, record, words,
-};
+use crate::spec::decode::{Argument, Decoder, Entries, Fields, Period, record, words};
 
 record! {
     /// One unit of work. It has exactly one of `run`, `exec`, `skill`, `http`, `uses`, `wait` and `approve`;
@@ -49,8 +47,8 @@ record! {
         optional shell: Box<Spanned<Shell>>,
         /// Environment variables, after those of the plan.
         default env: Entries<EnvName, Template>,
-        /// Where it runs, relative to the workspace.
-        optional cwd: Box<Spanned<RelPath>>,
+        /// Where it runs, relative to the workspace; a template.
+        optional cwd: Box<Spanned<Template>>,
         /// The longest an attempt may take.
         optional timeout: Box<Spanned<Period>>,
         /// The longest it may wait for its turn once it is ready.
@@ -72,8 +70,9 @@ record! {
         default gates: Vec<GateRef>,
         /// The values it must give, a JSON Schema each.
         default outputs: Entries<Name, StepOutput>,
-        /// Globs of the files it must leave.
-        default artifacts: Vec<Spanned<Glob>>,
+        /// Globs of the files it must leave. They may be templates, and are where the step is
+        /// repeated, so that each item has its own.
+        default artifacts: Vec<Spanned<Template>>,
         /// What its result depends on, so that it may be reused.
         optional cache: Box<Spanned<Cache>>,
         /// The name of a lock held while it runs.

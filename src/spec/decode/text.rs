@@ -43,6 +43,13 @@ fn strays(path: &str) -> Option<&'static str> {
     }
 }
 
+impl RelPath {
+    /// Reads a path inside the workspace; says why one is not.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        rel_path(text)
+    }
+}
+
 impl Glob {
     /// Reads a glob; says what is wrong with one that is none.
     pub fn parse(text: &str) -> Result<Self, String> {

@@ -28,6 +28,7 @@ mod gates;
 mod gating;
 mod goals;
 mod hostile;
+mod junit;
 mod layers;
 mod leaks;
 mod leases;

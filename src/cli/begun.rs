@@ -1,3 +1,5 @@
+use std::time::Duration;
+
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -32,6 +34,8 @@ pub struct Begun {
     /// Whether it goes on with something that has told what may be wrong with the files. It is not
     /// recorded.
     pub goes_on: bool,
+    /// How long the run has been worked on before. It follows from what is recorded.
+    pub worked: Duration,
 }
 
 impl Begun {
@@ -62,6 +66,7 @@ impl Begun {
             no_cache: config.get(NO_CACHE).and_then(Value::as_bool) == Some(true),
             part: word(config, PART),
             goes_on: false,
+            worked: Duration::ZERO,
         }
     }
 

@@ -105,12 +105,13 @@ fn find<'a>(place: &Place<'a>, spot: Spot) -> Result<(Spot, &'a Step), Failure> 
         None => Vec::new(),
     };
     let number: Option<u32> = named.parse().ok();
-    let by_number = rows
-        .iter()
-        .find(|row| number.is_some() && row.item == number);
-    let by_key = || rows.iter().find(|row| row.item_key.as_ref() == Some(named));
-    let found = by_number
-        .or_else(by_key)
+    let by_key = rows.iter().find(|row| row.item_key.as_ref() == Some(named));
+    let by_number = || {
+        rows.iter()
+            .find(|row| number.is_some() && row.item == number)
+    };
+    let found = by_key
+        .or_else(by_number)
         .and_then(|row| row.item_key.clone());
     let Some(key) = found else {
         let keys = rows.iter().filter_map(|row| row.item_key.as_deref());

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use clap::Args;
 
-use super::approve::Rules;
+use super::approve::{Posed, Rules, posed};
 use super::load::Ready;
 use super::watch::{Watched, watch};
 use super::{Exit, Failure, Ui, Workspace, keep, load_record, normal, relative};
@@ -116,7 +116,8 @@ fn durability(ready: &Ready) -> Durability {
 
 fn observer(ui: &Ui, ready: &Ready, telling: &Telling) -> Box<dyn Observer + Send> {
     let mut all = Several::default();
-    let board = Board::of(Next::of(&ready.path, ready.begun.part.is_some()));
+    let next = Next::of(&ready.path, ready.begun.part.is_some());
+    let board = Board::of(next, ready.begun.worked);
     if telling.json {
         all.add(JsonLines::new(std::io::stdout()));
     } else if is_live(ui) {
@@ -137,7 +138,8 @@ fn observer(ui: &Ui, ready: &Ready, telling: &Telling) -> Box<dyn Observer + Sen
         all.add(Plain::new(ui.out(), ui.volume, board));
     }
     if ui.env.in_actions() {
-        all.add(Actions::new(std::io::stderr(), ready.path.clone()));
+        let sites = ready.sites.clone();
+        all.add(Actions::new(std::io::stderr(), ready.path.clone(), sites));
     }
     Box::new(all)
 }
@@ -157,7 +159,7 @@ pub fn finish(
 ) -> Result<Exit, Failure> {
     let finished = match finished {
         Err(EngineError::Parked { run, questions }) => {
-            waiting(ui, &run, &questions);
+            waiting(ui, &ready.workspace.state, &run, &questions)?;
             return Ok(Exit::Waiting);
         }
         other => other?,
@@ -181,15 +183,15 @@ pub fn finish(
 }
 
 /// Says what a run waits for, and what to do about it.
-fn waiting(ui: &Ui, top: &RunId, questions: &[Question]) {
+fn waiting(ui: &Ui, state: &Path, top: &RunId, questions: &[Question]) -> Result<(), Failure> {
     let (hint, short) = (paint(NAME, "hint:"), top.short());
+    let names = posed(&Reader::open(state)?, top)?;
     for Question { run, ask } in questions {
         let time = crate::time::format_duration(ask.expires.since(ask.since));
-        let place = ask.place.as_ref().map(ToString::to_string);
-        let path: Vec<String> = run.path.iter().cloned().chain(place).collect();
-        let name = match path.as_slice() {
-            [] => format!("run {short}"),
-            path => format!("`{}` of run {short}", path.join("/")),
+        let own = |posed: &&Posed| posed.run == run.id && posed.ask.number == ask.number;
+        let name = match names.iter().find(own).map(Posed::name).as_deref() {
+            None | Some("run") => format!("run {short}"),
+            Some(path) => format!("`{path}` of run {short}"),
         };
         let message = &ask.message;
         ui.say(&format!(
@@ -200,6 +202,7 @@ fn waiting(ui: &Ui, top: &RunId, questions: &[Question]) {
     ui.say(&format!(
         "{hint} wf approve {short}{step}, or wf deny {short}{step} --reason WHY; then wf resume {short}\n"
     ));
+    Ok(())
 }
 
 /// Forgets the runs that the configuration keeps no longer. A run went as it went, even if this

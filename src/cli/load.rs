@@ -9,15 +9,20 @@ use crate::diag::Severity;
 use crate::goal::Part;
 use crate::model::{Goal, Plan};
 use crate::name::{GateId, RunId};
-use crate::report::follow::Volume;
-use crate::report::mistakes::{Checked, annotations, summary, text};
+use crate::report::{Sites, word};
 use crate::source::{Source, Span, Spanned};
 use crate::spec::{self, Disk, Files, Loaded, Memory, NotLowered};
 use crate::store::{Reader, StoreError};
 
+mod other;
 mod settings;
+mod told;
+
+use other::Other;
+use told::sites;
 
 pub use settings::{approvers, configuration, read_approvers, read_config, system_gates};
+pub use told::{by_file, say};
 
 /// A plan that may run, and where.
 pub struct Ready {
@@ -27,6 +32,8 @@ pub struct Ready {
     pub goal: Option<OfGoal>,
     /// Its path, relative to the workspace.
     pub path: String,
+    /// Where its steps and checks are written, and those of the plans that it uses.
+    pub sites: Sites,
     /// The texts it was made of: its own first, the configuration last.
     pub sources: Vec<(String, String)>,
     /// What it is begun with, or was.
@@ -87,8 +94,9 @@ pub fn goal(
     if let Some(goal) = ready.goal.as_ref().map(|of| Arc::clone(&of.goal)) {
         return Ok((ready, goal));
     }
-    let failure = Failure::new(Exit::Usage, format!("{path} is a plan, not a goal"));
-    Err(failure.hint(format!("`wf run {path}` runs it")))
+    let shown = relative(&ready.workspace.root.join(path), ui.env.cwd());
+    let failure = Failure::new(Exit::Usage, format!("{shown} is a plan, not a goal"));
+    Err(failure.hint(format!("`wf run {}` runs it", word(&shown))))
 }
 
 /// A goal, or how many mistakes there are in what should be one.
@@ -140,15 +148,15 @@ pub fn ready(
     if loaded.has_errors() {
         return Err(Failure::silent(Exit::Invalid));
     }
+    let kind = || Other::new(ui, &workspace, &path);
     if loaded.gates.contains_key(&0) {
-        let failure = Failure::new(Exit::Usage, format!("{path} is a gate, not a plan"));
-        return Err(failure.hint(format!("`wf gate test {path}` asks it")));
+        return Err(kind().refuse("gate", "wf gate test", "asks it"));
     }
     if loaded.goal().is_some() && begun.part.is_none() {
-        let failure = Failure::new(Exit::Usage, format!("{path} is a goal, not a plan"));
-        return Err(failure.hint(format!("`wf goal run {path}` runs a cycle of it")));
+        return Err(kind().refuse("goal", "wf goal run", "runs a cycle of it"));
     }
     limit(&mut loaded, begun.jobs);
+    let sites = sites(&loaded);
     let text = |source: &Source| (source.path().to_owned(), source.text().to_owned());
     let mut sources: Vec<(String, String)> = loaded.sources.iter().map(text).collect();
     sources.extend(written.as_ref().map(text));
@@ -156,6 +164,7 @@ pub fn ready(
         goal: goal_of(&loaded, &config)?,
         plan: lower(&loaded, &config, begun)?,
         path,
+        sites,
         sources,
         begun,
         config,
@@ -271,6 +280,7 @@ pub fn snapshot_as(
     let begun = Begun {
         part,
         goes_on,
+        worked: reader.worked(run)?,
         ..begun
     };
     ready(ui, &files, ui.workspace(), path, begun)
@@ -293,49 +303,6 @@ fn listed(files: &dyn Files) -> Option<(Vec<String>, u32)> {
     let approvers = Approvers::from(file?);
     let names = approvers.keys.into_iter().map(|one| one.name);
     (approvers.policy == Policy::Reviewed).then(|| (names.collect(), approvers.required))
-}
-
-/// What is wrong, file by file, with paths as seen from the current folder.
-pub fn by_file(ui: &Ui, workspace: &Workspace, loaded: &Loaded) -> Vec<Checked> {
-    let mut files: Vec<Checked> = loaded
-        .sources
-        .iter()
-        .map(|source| Checked {
-            source: seen(ui, workspace, source),
-            diagnostics: Vec::new(),
-        })
-        .collect();
-    for (file, diagnostic) in &loaded.diagnostics {
-        if let Some(checked) = files.get_mut(*file) {
-            checked.diagnostics.push(diagnostic.clone());
-        }
-    }
-    files
-}
-
-/// A text under its path as seen from the current folder.
-fn seen(ui: &Ui, workspace: &Workspace, source: &Source) -> Source {
-    let path = relative(&workspace.root.join(source.path()), ui.env.cwd());
-    source.under(path)
-}
-
-/// Tells what is wrong with files, if anything is.
-pub fn say(ui: &Ui, all: &[Checked]) {
-    if all.iter().all(|file| file.diagnostics.is_empty()) {
-        return;
-    }
-    let errors = all
-        .iter()
-        .any(|file| file.count(crate::diag::Severity::Error) > 0);
-    if ui.volume == Volume::Quiet && !errors {
-        return;
-    }
-    let drawn: String = all.iter().map(|file| text(file, ui.env.size.0)).collect();
-    ui.say(&drawn);
-    ui.say(&summary(all));
-    if ui.env.in_actions() {
-        ui.say(&annotations(all));
-    }
 }
 
 /// Lets a number from the command line replace what the plan says.

@@ -2,7 +2,7 @@ use super::Failure;
 use super::load::before;
 use crate::machine::Ledger;
 use crate::name::RunId;
-use crate::report::record::{Held, Looped, Nested, RECORD_VERSION, Record, Trajectory};
+use crate::report::record::{Held, Life, Looped, Nested, RECORD_VERSION, Record, Trajectory};
 use crate::store::Reader;
 
 /// How deep nested runs are read; deeper ones cannot be made.
@@ -11,6 +11,11 @@ const DEPTH: usize = 32;
 /// Everything that the store knows of a run, and of those nested in it.
 pub fn load_record(reader: &Reader, run: &RunId) -> Result<Record, Failure> {
     let mut record = below(reader, run, DEPTH)?;
+    let mut above = record.run.parent.clone();
+    while let Some((run, _)) = above {
+        above = reader.run(&run)?.parent;
+        record.top = Some(run);
+    }
     if record.is_stale()
         && let Some(plan) = before(reader, run)?
     {
@@ -30,11 +35,14 @@ fn below(reader: &Reader, run: &RunId, depth: usize) -> Result<Record, Failure> 
     let checks = reader.checks(run)?;
     let held = reader.facts(run, &Held::EVENTS)?;
     let ledger = Ledger::of(&reader.facts(run, &Ledger::EVENTS)?);
-    Ok(Record {
+    let (row, owner) = (reader.run(run)?, reader.owner(run)?);
+    let record = Record {
         v: RECORD_VERSION,
-        run: reader.run(run)?,
+        life: Life::of(&row, owner),
+        top: None,
+        run: row,
         repeated_by: reader.repeats(run)?,
-        owner: reader.owner(run)?,
+        owner,
         steps: reader.steps(run)?,
         attempts: reader.attempts(run)?,
         gaps: Trajectory::all(&checks),
@@ -45,5 +53,6 @@ fn below(reader: &Reader, run: &RunId, depth: usize) -> Result<Record, Failure> 
         ledger: ledger.is_worth_telling().then_some(ledger),
         artifacts: reader.artifacts(run)?,
         nested,
-    })
+    };
+    Ok(record.at_rest())
 }

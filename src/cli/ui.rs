@@ -1,4 +1,6 @@
+use std::fs::File;
 use std::io::{self, Write};
+use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 
 use anstream::{AutoStream, ColorChoice};
@@ -46,17 +48,23 @@ impl Ui {
 
     /// Standard output; takes colour away where it is not wanted.
     pub fn out(&self) -> AutoStream<io::Stdout> {
-        AutoStream::new(io::stdout(), self.choice(&io::stdout()))
+        AutoStream::new(
+            io::stdout(),
+            self.choice(&io::stdout(), is_file(&io::stdout())),
+        )
     }
 
     /// Standard error; takes colour away where it is not wanted.
     pub fn err(&self) -> AutoStream<io::Stderr> {
-        AutoStream::new(io::stderr(), self.choice(&io::stderr()))
+        AutoStream::new(
+            io::stderr(),
+            self.choice(&io::stderr(), is_file(&io::stderr())),
+        )
     }
 
     /// Whether standard output shows colours.
     pub fn colors(&self) -> bool {
-        self.choice(&io::stdout()) != ColorChoice::Never
+        self.choice(&io::stdout(), is_file(&io::stdout())) != ColorChoice::Never
     }
 
     /// Answers.
@@ -86,7 +94,7 @@ impl Ui {
 
     /// What says something beside the answer when this is gone.
     pub fn teller(&self) -> impl Fn(&str) + use<> {
-        let choice = self.choice(&io::stderr());
+        let choice = self.choice(&io::stderr(), is_file(&io::stderr()));
         move |text| {
             let _ = AutoStream::new(io::stderr(), choice).write_all(text.as_bytes());
         }
@@ -99,12 +107,21 @@ impl Ui {
         }
     }
 
-    fn choice(&self, stream: &impl anstream::stream::RawStream) -> ColorChoice {
+    fn choice(&self, stream: &impl anstream::stream::RawStream, is_file: bool) -> ColorChoice {
         match self.color {
             When::Always => ColorChoice::Always,
             When::Never => ColorChoice::Never,
-            When::Auto if self.env.in_actions() => ColorChoice::Always,
+            // The log of GitHub Actions shows colours, and is no terminal; a file is for programs.
+            When::Auto if self.env.in_actions() && !is_file => ColorChoice::Always,
+            When::Auto if is_file => ColorChoice::Never,
             When::Auto => AutoStream::choice(stream),
         }
     }
+}
+
+/// Whether a stream goes into a file.
+fn is_file(stream: &impl AsFd) -> bool {
+    let own = stream.as_fd().try_clone_to_owned().map(File::from);
+    let about = own.and_then(|file| file.metadata());
+    about.is_ok_and(|about| about.is_file())
 }

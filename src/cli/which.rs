@@ -3,7 +3,7 @@ use clap::Args;
 use super::{Exit, Failure};
 use crate::machine::Place;
 use crate::name::{RunId, Spot, Subject};
-use crate::store::Reader;
+use crate::store::{Reader, StoreError};
 
 /// A run: by the beginning of its id, or the last one.
 #[derive(Args, Clone, Debug)]
@@ -111,6 +111,32 @@ pub fn named(prefix: Option<&str>, reader: &Reader) -> Result<RunId, Failure> {
     }
 }
 
+/// A place of a run as people are shown it.
+pub fn called(reader: &Reader, run: &RunId, place: &Place) -> Result<String, StoreError> {
+    if place.item.is_none() {
+        return Ok(place.to_string());
+    }
+    let rows = reader.steps(run)?;
+    let own = rows
+        .iter()
+        .find(|row| row.step == place.step && row.item == place.item);
+    Ok(place.called(own.and_then(|row| row.item_key.as_deref())))
+}
+
+/// An attempt of a run as people are shown it, by its text: `build[linux]#2`.
+pub fn called_attempt(reader: &Reader, run: &RunId, attempt: &str) -> Result<String, StoreError> {
+    let (place, number) = attempt.rsplit_once('#').unwrap_or((attempt, ""));
+    let shown = match place.parse::<Place>() {
+        Ok(place) => called(reader, run, &place)?,
+        Err(_) => place.to_owned(),
+    };
+    Ok(if number.is_empty() {
+        shown
+    } else {
+        format!("{shown}#{number}")
+    })
+}
+
 /// Finds a step below a run, in nested runs where it is named so.
 pub fn find(run: RunId, subject: &Subject, reader: &Reader) -> Result<Found, Failure> {
     let mut run = run;
@@ -153,7 +179,8 @@ fn place(run: &RunId, spot: &Spot, reader: &Reader) -> Result<Place, Failure> {
     let by_key = own
         .filter(|row| row.item_key.as_ref() == Some(item))
         .find_map(|row| row.item);
-    let found = item.parse().ok().or(by_key);
+    // What is shown is what is meant: a key comes before a number.
+    let found = by_key.or_else(|| item.parse().ok());
     let none = || usage(&format!("`{}` has no item `{item}`", spot.step));
     Ok(Place {
         step: spot.step.clone(),

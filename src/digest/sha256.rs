@@ -42,9 +42,12 @@ impl Digest {
         &self.0
     }
 
+    /// How many digits are enough to tell two apart by eye.
+    pub const SHORT: usize = 12;
+
     /// The first twelve digits, enough to tell two apart by eye.
     pub fn short(&self) -> String {
-        self.to_string().chars().take(12).collect()
+        self.to_string().chars().take(Self::SHORT).collect()
     }
 }
 

@@ -6,13 +6,16 @@ use super::end::Final;
 use super::gates::has_gates;
 use super::scope::{self, View};
 use super::state::{self, Spot};
-use super::{Effect, Exit, Fact, GatePoint, Machine, Phase, StepState, Timer};
+use super::{Effect, Exit, Fact, GatePoint, Machine, Phase, Place, StepState, Timer};
 use crate::expr::Expr;
 use crate::model::{Class, Object, OnFailure, StepIx, Wait, Work};
 use crate::time::Moment;
 
 /// Why something did not run that somebody chose to leave out.
 pub const NOT_CHOSEN: &str = "not chosen";
+
+/// How it begins why a step is skipped after another one has failed.
+pub const NOT_STARTED: &str = "not started: ";
 
 impl Machine {
     /// Goes on until nothing more follows without an input.
@@ -191,15 +194,29 @@ impl Machine {
 
     /// Why nothing new begins, after a failure.
     pub(super) fn stopping_why(&self) -> String {
-        format!("not started: {}", self.failing_why())
+        format!("{NOT_STARTED}{}", self.failing_why())
     }
 
     /// The failure after which nothing new begins.
     pub(super) fn failing_why(&self) -> String {
         match self.state.stopping.or(self.state.failed) {
-            Some(step) => format!("`{}` had failed", self.plan.step(StepIx(step)).id),
+            Some(step) => format!("`{}` had failed", self.failed_place(step)),
             None => "another step had failed".into(),
         }
+    }
+
+    /// The place of a step that failed: of a repeated one, the first item that did.
+    fn failed_place(&self, step: u32) -> String {
+        let place = Place::of(&self.plan.step(StepIx(step)).id);
+        let many = self.state.slot(step).many.as_ref();
+        let mut slots = many.into_iter().flat_map(|many| (0_u32..).zip(&many.slots));
+        let failed = slots.find(|(_, slot)| slot.ended == Some(StepState::Failed));
+        let Some((item, _)) = failed else {
+            return place.to_string();
+        };
+        let item = Some(item);
+        let of = self.state.item(Spot { step, item });
+        Place { item, ..place }.called(of.map(|item| item.key.as_str()))
     }
 
     /// Why nothing new begins, at the end.

@@ -112,6 +112,7 @@ impl State {
         match (end.state, end.standing) {
             (StepState::Succeeded, Standing::Verified) => self.tally.verified += 1,
             (StepState::Succeeded, _) => self.tally.reported += 1,
+            (StepState::Failed, _) if end.tolerated => self.tally.tolerated += 1,
             (StepState::Failed, _) => self.tally.failed += 1,
             (StepState::Skipped, _) => self.tally.skipped += 1,
             _ => self.tally.cancelled += 1,

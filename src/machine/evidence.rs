@@ -82,12 +82,12 @@ impl Guard {
     }
 }
 
-impl std::fmt::Display for Stale {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(
-            f,
-            "evidence of `{}` is stale: {} changed after it was checked",
-            self.place, self.path
+impl Stale {
+    /// What is to be said of the place, by the name that people are shown.
+    pub fn text(&self, place: &str) -> String {
+        format!(
+            "evidence of `{place}` is stale: {} changed after it was checked",
+            self.path
         )
     }
 }

@@ -61,7 +61,7 @@ mod tries;
 mod turn;
 mod unfold;
 
-pub use advance::NOT_CHOSEN;
+pub use advance::{NOT_CHOSEN, NOT_STARTED};
 pub use advised::{Advice, Advised};
 pub use approved::{ApprovalPolicy, Approved, By, Pin};
 pub use ask::{Ask, Decision, Given};

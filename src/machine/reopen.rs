@@ -84,6 +84,7 @@ impl State {
         let count = match (slot.state, slot.standing) {
             (StepState::Succeeded, Standing::Verified) => &mut self.tally.verified,
             (StepState::Succeeded, _) => &mut self.tally.reported,
+            (StepState::Failed, _) if slot.tolerated => &mut self.tally.tolerated,
             (StepState::Failed, _) => &mut self.tally.failed,
             (StepState::Skipped, _) => &mut self.tally.skipped,
             _ => &mut self.tally.cancelled,

@@ -118,12 +118,20 @@ pub struct Tally {
     pub verified: u32,
     /// Steps that succeeded on the worker's word.
     pub reported: u32,
-    /// Steps that failed.
+    /// Steps that failed, and whose failure fails the run.
     pub failed: u32,
+    /// Steps that failed and may: `on_error: continue`.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub tolerated: u32,
     /// Steps that did not run.
     pub skipped: u32,
     /// Steps that were cancelled.
     pub cancelled: u32,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for it")]
+fn is_none(count: &u32) -> bool {
+    *count == 0
 }
 
 impl StepState {

@@ -10,7 +10,7 @@ use super::scope::View;
 use super::state::{self, Offer, Spot};
 use super::{Fact, Item, Machine, StepState};
 use crate::digest::Digest;
-use crate::model::Fan;
+use crate::model::{Fan, Object};
 
 impl Machine {
     /// Puts a step, or the items it is repeated over, into the queue.
@@ -22,7 +22,7 @@ impl Machine {
                 return self.state.enqueue(&plan, spot);
             }
             Fan::List(values) => values.clone(),
-            Fan::Matrix(rows) => rows.iter().cloned().map(Value::Object).collect(),
+            Fan::Matrix(rows) => return self.expand(spot, cells(rows)),
             Fan::Each(expr) => {
                 let view = View {
                     plan: &self.plan,
@@ -40,11 +40,13 @@ impl Machine {
                 }
             }
         };
+        self.expand(spot, keyed(values, readable));
+    }
+
+    /// Puts the items of a step into the queue.
+    fn expand(&mut self, spot: Spot, items: Vec<Item>) {
         let step = self.plan.step(spot.ix()).id.clone();
-        self.emit(Fact::StepExpanded {
-            step,
-            items: keyed(values),
-        });
+        self.emit(Fact::StepExpanded { step, items });
         let count = self
             .state
             .slot(spot.step)
@@ -106,13 +108,19 @@ impl Machine {
     }
 }
 
+/// The cells of a matrix, each with its values as its key.
+fn cells(rows: &[Object]) -> Vec<Item> {
+    let values = rows.iter().cloned().map(Value::Object).collect();
+    keyed(values, |cell| joined(cell.as_object()?))
+}
+
 /// Gives each item a key that stays the same when the list changes around it; repeated values
 /// are numbered.
-fn keyed(values: Vec<Value>) -> Vec<Item> {
+fn keyed(values: Vec<Value>, key: impl Fn(&Value) -> Option<String>) -> Vec<Item> {
     let mut seen = std::collections::BTreeMap::<String, u32>::new();
     let mut items = Vec::with_capacity(values.len());
     for value in values {
-        let base = readable(&value)
+        let base = key(&value)
             .filter(|key| (1..=64).contains(&key.len()))
             .unwrap_or_else(|| Digest::of(value.to_string().as_bytes()).short());
         let times = seen.entry(base.clone()).or_default();
@@ -142,5 +150,54 @@ fn readable(value: &Value) -> Option<String> {
             pairs.map(|pairs| pairs.join(","))
         }
         Value::Null | Value::Array(_) => None,
+    }
+}
+
+/// The values of a cell, in the order of its axes: `linux,3.12`.
+fn joined(cell: &Object) -> Option<String> {
+    let values: Option<Vec<String>> = cell.values().map(plain).collect();
+    values.map(|values| values.join(","))
+}
+
+/// A plain value as it is written.
+fn plain(value: &Value) -> Option<String> {
+    match value {
+        Value::Null => Some("null".to_owned()),
+        Value::Object(_) | Value::Array(_) => None,
+        other => readable(other),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{cells, keyed, readable};
+    use serde_json::{Value, json};
+
+    fn keys(cells_of: &Value) -> Vec<String> {
+        let rows = cells_of.as_array().unwrap().iter();
+        let rows: Vec<_> = rows.map(|row| row.as_object().unwrap().clone()).collect();
+        cells(&rows).into_iter().map(|item| item.key).collect()
+    }
+
+    #[test]
+    fn a_cell_is_called_by_its_values() {
+        let rows = json!([
+            {"os": "linux", "py": "3.12"},
+            {"os": "linux", "py": 3.5, "extra": true},
+            {"a": "x"},
+            {"b": "x"},
+            {"a": null},
+        ]);
+        let expected = ["linux,3.12", "linux,3.5,true", "x", "x~2", "null"];
+        assert_eq!(keys(&rows), expected);
+    }
+
+    #[test]
+    fn what_cannot_be_read_has_a_digest() {
+        let long = "x".repeat(65);
+        let found = keys(&json!([{"a": ["x"]}, {"a": long}, {}]));
+        assert!(found.iter().all(|key| key.len() == 12), "{found:?}");
+        let listed = keyed(vec![json!({"name": "a", "port": 80})], readable);
+        assert_eq!(listed[0].key, "name=a,port=80");
     }
 }

@@ -29,7 +29,7 @@ pub struct Spot {
 /// A text names no step.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("a step is named like build, fetch[2], fetch[eu]#3 or outer/inner, not `{0}`")]
-pub struct BadSubject(String);
+pub struct BadSubject(pub String);
 
 impl fmt::Display for Spot {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -50,6 +50,8 @@ impl FromStr for Subject {
 
 fn parse(text: &str) -> Option<Subject> {
     let (path, attempt) = match text.rsplit_once('#') {
+        // The key of an item may have one, too.
+        Some((_, rest)) if rest.contains(']') => (text, None),
         Some((path, number)) => (path, Some(number.parse().ok().filter(|n| *n > 0)?)),
         None => (text, None),
     };
@@ -104,6 +106,8 @@ mod tests {
             ("build", vec![], spot("build", None), None),
             ("fetch[2]", vec![], spot("fetch", Some("2")), None),
             ("fetch[a/b]#3", vec![], spot("fetch", Some("a/b")), Some(3)),
+            ("fetch[a#b]", vec![], spot("fetch", Some("a#b")), None),
+            ("fetch[a#1]#3", vec![], spot("fetch", Some("a#1")), Some(3)),
             (
                 "all/docs[1]/build#2",
                 vec![spot("all", None), spot("docs", Some("1"))],

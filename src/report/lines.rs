@@ -61,11 +61,39 @@ pub(super) fn line(style: Style, verb: &str, took: Option<Duration>, text: &str)
     format!("{verb} {took:>9}  {text}\n")
 }
 
-/// A place as a shell takes it: brackets mean something else there.
-pub(super) fn word(place: &str) -> String {
-    if place.contains('[') {
-        format!("'{place}'")
-    } else {
+/// A place as a shell takes it: brackets, and what keys of items have, mean something else there.
+pub fn word(place: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '/' | '-' | '.');
+    if place.chars().all(is_plain) {
         place.to_owned()
+    } else {
+        format!("'{}'", place.replace('\'', r"'\''"))
+    }
+}
+
+/// A goal as a command takes it: by its id where goals are looked for, else by its file.
+pub(super) fn goal_name(id: &str, path: &str) -> String {
+    let known = ["goals/", "workflows/"];
+    if known.iter().any(|folder| path.starts_with(folder)) {
+        id.to_owned()
+    } else {
+        word(path)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::word;
+
+    #[test]
+    fn a_shell_takes_a_place_as_it_is() {
+        for (place, typed) in [
+            ("all/build", "all/build"),
+            ("build[linux,3.12]", "'build[linux,3.12]'"),
+            ("greet[it's]", r"'greet[it'\''s]'"),
+            ("cost[$5]", "'cost[$5]'"),
+        ] {
+            assert_eq!(word(place), typed);
+        }
     }
 }

@@ -36,6 +36,7 @@ pub fn outcome_style(outcome: Outcome) -> Style {
 pub fn counts(tally: &Tally) -> String {
     let parts: Vec<String> = [
         (tally.failed, "failed"),
+        (tally.tolerated, "allowed to fail"),
         (tally.cancelled, "cancelled"),
         (tally.verified, "verified"),
         (tally.reported, "reported"),
@@ -78,6 +79,12 @@ mod tests {
             ..Tally::default()
         };
         assert_eq!(counts(&tally), "5 verified, 2 reported");
+        let tally = Tally {
+            tolerated: 1,
+            ..tally
+        };
+        let told = "1 allowed to fail, 5 verified, 2 reported";
+        assert_eq!(counts(&tally), told);
         assert_eq!(counts(&Tally::default()), "no steps");
     }
 }

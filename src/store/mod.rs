@@ -30,6 +30,7 @@ mod fixture;
 mod folder;
 mod goals;
 mod holder;
+mod idle;
 mod lease;
 mod leases;
 mod locks;

@@ -49,11 +49,9 @@ impl Reader {
         );
         let plan = filter.plan.as_ref().map(PlanId::as_str);
         let limit = i64::try_from(limit).unwrap_or(i64::MAX);
-        self.all(
-            &sql,
-            (any_state, outcome, plan, filter.nested, limit),
-            rows::run,
-        )
+        let values = (any_state, outcome, plan, filter.nested, limit);
+        let rows: Vec<RunRow> = self.all(&sql, values, rows::run)?;
+        rows.into_iter().map(|row| self.with_idle(row)).collect()
     }
 
     /// The run whose id begins with a prefix; nested runs too.
@@ -98,8 +96,8 @@ impl Reader {
     /// A run.
     pub fn run(&self, run: &RunId) -> Result<RunRow, StoreError> {
         let sql = format!("SELECT {} FROM runs WHERE id = ?1", rows::RUN);
-        self.one(&sql, [run.as_str()], rows::run)?
-            .ok_or_else(|| StoreError::UnknownRun(run.clone()))
+        let row = self.one(&sql, [run.as_str()], rows::run)?;
+        self.with_idle(row.ok_or_else(|| StoreError::UnknownRun(run.clone()))?)
     }
 
     /// What people answered to a question of a run, by key.
@@ -352,7 +350,7 @@ impl Reader {
         })
     }
 
-    fn all<T>(
+    pub(super) fn all<T>(
         &self,
         sql: &str,
         values: impl Params,
@@ -365,7 +363,7 @@ impl Reader {
         all().map_err(|error| self.failed(&error))
     }
 
-    fn one<T>(
+    pub(super) fn one<T>(
         &self,
         sql: &str,
         values: impl Params,

@@ -70,6 +70,7 @@ pub(super) fn run(row: &Row<'_>) -> rusqlite::Result<RunRow> {
             .map(|accepted| accepted.0),
         goal: known(row, "part")?,
         durability: known(row, "durability")?,
+        idle_ms: 0,
     })
 }
 

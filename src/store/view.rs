@@ -1,3 +1,5 @@
+use std::time::Duration;
+
 use serde::Serialize;
 
 use super::Durability;
@@ -48,6 +50,22 @@ pub struct RunRow {
     /// What its events survive; absent if it was recorded by a version that did not write it down.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub durability: Option<Durability>,
+    /// How long nobody worked on it before it was gone on with, in milliseconds.
+    pub idle_ms: u64,
+}
+
+impl RunRow {
+    /// How long it took: from its beginning to its end, without the time in which nobody worked
+    /// on it.
+    pub fn took(&self) -> Option<Duration> {
+        self.ended.map(|ended| self.took_until(ended))
+    }
+
+    /// How long it has taken up to an instant.
+    pub fn took_until(&self, now: Moment) -> Duration {
+        let idle = Duration::from_millis(self.idle_ms);
+        now.since(self.created).saturating_sub(idle)
+    }
 }
 
 /// Where a run is in its life.

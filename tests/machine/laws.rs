@@ -287,6 +287,7 @@ fn lawful(plan: &Plan, events: &[Event]) -> Result<(), TestCaseError> {
                 let sum = tally.verified
                     + tally.reported
                     + tally.failed
+                    + tally.tolerated
                     + tally.skipped
                     + tally.cancelled;
                 prop_assert_eq!(sum as usize, plan.steps().len());

@@ -19,7 +19,7 @@ use crate::exec::evidence::{Memo, stale};
 use crate::machine::{Approved, Artifact, Decision, Event, Fact};
 use crate::model::Object;
 use crate::name::RunId;
-use crate::report::{NAME, paint, questions};
+use crate::report::{NAME, paint, questions, word};
 use crate::store::{Answer, DENIED, Durability, Enough, Reader, RunRow, Store, StoreError, Taken};
 
 /// How somebody answers what a run asks.
@@ -75,9 +75,9 @@ pub fn answer(
     if let Some(path) = fresh.filter(|_| verdict == Verdict::Approved) {
         let message = format!("{path} is not what it was when it was checked");
         let failure = Failure::new(Exit::Approval, message);
-        let short = run.short();
+        let (short, step) = (run.short(), maker(&case, &path));
         return Err(failure.hint(format!(
-            "put it back, or make it anew: wf cancel {short}, then wf retry {short} --from STEP"
+            "put it back, or make it anew: wf cancel {short}, then wf retry {short} --from {step}"
         )));
     }
     let known = (case.events.as_slice(), case.evidence.as_slice());
@@ -114,6 +114,25 @@ fn case(reader: &Reader, top: &RunId, posed: Posed) -> Result<Case, Failure> {
         evidence,
         events,
     })
+}
+
+/// The step whose evidence a file is, as a command takes it, with those above it.
+fn maker(case: &Case, path: &str) -> String {
+    let taken = case.events.iter().rev();
+    let step = taken.into_iter().find_map(|(_, event)| match &event.fact {
+        Fact::EvidenceTaken { attempt, files } => {
+            let seen = files.iter().any(|file| file.path == path);
+            seen.then(|| attempt.place.step.to_string())
+        }
+        _ => None,
+    });
+    let above = case
+        .posed
+        .path
+        .split_last()
+        .map_or(&[][..], |(_, above)| above);
+    let own = step.unwrap_or_else(|| "STEP".to_owned());
+    word(&[above, &[own]].concat().join("/"))
 }
 
 impl Case {

@@ -30,7 +30,7 @@ pub use lines::changed;
 pub use owner::signer;
 use pins::{pins, token_path};
 pub use plan::may_sign;
-pub use questions::posed;
+pub use questions::{Posed, posed};
 pub use resumed::go_on;
 pub use rules::Rules;
 pub use standing::enter_goal;

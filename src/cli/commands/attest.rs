@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use clap::Args;
 
+use crate::cli::which::called_attempt;
 use crate::cli::which::named;
 use crate::cli::{Exit, Failure, Ui, load, load_record, normal, relative};
 use crate::digest::Digest;
@@ -87,7 +88,7 @@ fn said(ui: &Ui, args: &AttestArgs) -> Result<Statement, Failure> {
     let reader = Reader::open(&ui.workspace().state)?;
     let run = named(args.run.as_deref(), &reader)?;
     let record = load_record(&reader, &run)?;
-    refuse(&record)?;
+    refuse(&reader, &record)?;
     if let Err(broken) = verify_chain(&reader)? {
         let failure = Failure::new(Exit::State, format!("the log was altered: {broken}"));
         return Err(failure.hint("`wf restore` brings a backup back"));
@@ -102,10 +103,11 @@ fn said(ui: &Ui, args: &AttestArgs) -> Result<Statement, Failure> {
     })
 }
 
-fn refuse(record: &Record) -> Result<(), Failure> {
+fn refuse(reader: &Reader, record: &Record) -> Result<(), Failure> {
     let row = &record.run;
     let short = row.id.short();
     if let Some((above, attempt)) = &row.parent {
+        let attempt = called_attempt(reader, above, attempt)?;
         let message = format!("run {short} is part of another: {attempt}");
         let failure = Failure::new(Exit::Usage, message);
         return Err(failure.hint(format!("wf attest {} speaks of it, too", above.short())));

@@ -5,7 +5,7 @@ use std::time::Duration;
 use clap::Args;
 
 use crate::cli::log_lines::{Form, LogLines, last_lines};
-use crate::cli::which::{Found, StepArg, find};
+use crate::cli::which::{Found, StepArg, called, find};
 use crate::cli::{Exit, Failure, Ui};
 use crate::exec::log::{self, Follower, Stream};
 use crate::machine::{Attempt, Place};
@@ -76,7 +76,9 @@ pub fn run(ui: &Ui, args: &LogsArgs) -> Result<Exit, Failure> {
 /// The log of an attempt.
 struct Entry {
     path: PathBuf,
-    /// The place, below those above it.
+    /// The place, if it is one of the run itself.
+    place: Option<Place>,
+    /// The place as people are shown it, below those above it.
     name: String,
     attempt: u32,
 }
@@ -139,8 +141,10 @@ impl View<'_> {
             children.insert(of, child);
         }
         for own in attempts {
-            let name = format!("{above}{}", own.place);
+            let own_name = called(&self.reader, run, &own.place)?;
+            let name = format!("{above}{own_name}");
             entries.push(Entry {
+                place: above.is_empty().then(|| own.place.clone()),
                 path: log::path(&self.folder.run(run), &own),
                 name: name.clone(),
                 attempt: own.attempt,
@@ -209,7 +213,7 @@ impl View<'_> {
             let over = self.is_over()?;
             for entry in self.entries()? {
                 if known.insert(entry.path.clone()) {
-                    let own = |found: &Found| found.place.to_string() == entry.name;
+                    let own = |found: &Found| entry.place.as_ref() == Some(&found.place);
                     let alone = self.found.as_ref().is_some_and(own);
                     let prefix = (!alone).then_some(entry.name);
                     let follower = Follower::new(entry.path);
@@ -258,7 +262,9 @@ impl View<'_> {
         match &self.found {
             None => Failure::new(Exit::Usage, format!("no step of run {run} has begun")),
             Some(found) => {
-                let message = format!("`{}` of run {run} has not begun", found.place);
+                let place = called(&self.reader, &self.run, &found.place);
+                let place = place.unwrap_or_else(|_| found.place.to_string());
+                let message = format!("`{place}` of run {run} has not begun");
                 Failure::new(Exit::Usage, message).hint(format!("wf show {run}"))
             }
         }

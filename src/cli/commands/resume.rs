@@ -4,6 +4,7 @@ use crate::cli::approve::go_on;
 use crate::cli::execute::{Telling, finish, session};
 use crate::cli::goals::poke;
 use crate::cli::lineage::{past, top};
+use crate::cli::which::called_attempt;
 use crate::cli::{Exit, Failure, RunArg, Ui, load};
 use crate::engine;
 use crate::machine::Outcome;
@@ -27,7 +28,8 @@ pub fn run(ui: &Ui, args: &ResumeArgs) -> Result<Exit, Failure> {
     let reader = Reader::open(&ui.workspace().state)?;
     let run = args.run.resolve(&reader)?;
     let row = reader.run(&run)?;
-    if let Some((_, attempt)) = &row.parent {
+    if let Some((above, attempt)) = &row.parent {
+        let attempt = called_attempt(&reader, above, attempt)?;
         let message = format!("run {} is part of another: {attempt}", run.short());
         let failure = Failure::new(Exit::Usage, message);
         let top = top(&reader, &run)?;

@@ -7,6 +7,7 @@ use crate::cli::lineage::top;
 use crate::cli::load::Ready;
 use crate::cli::outlook::{Outlook, possible};
 use crate::cli::params::{self, ParamArgs};
+use crate::cli::which::called_attempt;
 use crate::cli::{Begun, Exit, Failure, RunArg, Ui, load};
 use crate::engine::{self, Request};
 use crate::model::Object;
@@ -122,7 +123,8 @@ fn begin(
 
 fn refuse(reader: &Reader, row: &RunRow) -> Result<(), Failure> {
     let short = row.id.short();
-    if let Some((_, attempt)) = &row.parent {
+    if let Some((above, attempt)) = &row.parent {
+        let attempt = called_attempt(reader, above, attempt)?;
         let message = format!("run {short} is part of another: {attempt}");
         let top = top(reader, &row.id)?;
         return Err(Failure::new(Exit::Usage, message).hint(format!(

@@ -1,5 +1,6 @@
 use clap::{Args, ValueEnum};
 
+use crate::cli::which::called_attempt;
 use crate::cli::{Exit, Failure, Ui};
 use crate::machine::Outcome;
 use crate::name::PlanId;
@@ -33,8 +34,10 @@ pub struct RunsArgs {
 /// The states that a run can be asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum State {
-    /// It has not ended.
+    /// It has not ended, and does not only wait for people.
     Running,
+    /// It waits for people.
+    Waiting,
     /// It succeeded.
     Succeeded,
     /// It failed.
@@ -49,7 +52,7 @@ enum State {
 pub fn run(ui: &Ui, args: &RunsArgs) -> Result<Exit, Failure> {
     let filter = filter(args)?;
     let rows = match Reader::open(&ui.workspace().state) {
-        Ok(reader) => rows(&reader, args.limit, &filter)?,
+        Ok(reader) => rows(&reader, args, &filter)?,
         Err(StoreError::NoState(_)) => Vec::new(),
         Err(error) => return Err(error.into()),
     };
@@ -72,7 +75,7 @@ fn filter(args: &RunsArgs) -> Result<RunFilter, Failure> {
     let plan = args.plan.as_deref().map(PlanId::parse).transpose();
     let plan = plan.map_err(|error| Failure::new(Exit::Usage, format!("--plan: {error}")))?;
     let state = args.state_is.map(|state| match state {
-        State::Running => RunState::Running,
+        State::Running | State::Waiting => RunState::Running,
         State::Succeeded => RunState::Ended(Outcome::Succeeded),
         State::Failed => RunState::Ended(Outcome::Failed),
         State::Cancelled => RunState::Ended(Outcome::Cancelled),
@@ -87,17 +90,26 @@ fn filter(args: &RunsArgs) -> Result<RunFilter, Failure> {
 
 fn rows(
     reader: &Reader,
-    limit: usize,
+    args: &RunsArgs,
     filter: &RunFilter,
 ) -> Result<Vec<(RunRow, Option<Owner>)>, Failure> {
     let mut rows = Vec::new();
-    for row in reader.runs(limit, filter)? {
+    let going = filter.state == Some(RunState::Running);
+    let limit = if going { usize::MAX } else { args.limit };
+    for mut row in reader.runs(limit, filter)? {
+        if let Some((above, attempt)) = row.parent.as_mut().filter(|_| !args.json) {
+            *attempt = called_attempt(reader, above, attempt)?;
+        }
         let owner = match row.state {
             RunState::Running => reader.owner(&row.id)?,
             RunState::Ended(_) => None,
         };
-        rows.push((row, owner));
+        let waits = Life::of(&row, owner) == Life::Waiting;
+        if !going || waits == (args.state_is == Some(State::Waiting)) {
+            rows.push((row, owner));
+        }
     }
+    rows.truncate(args.limit);
     Ok(rows)
 }
 

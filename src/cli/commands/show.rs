@@ -2,6 +2,7 @@ use std::io::Read;
 
 use clap::Args;
 
+use crate::cli::which::called_attempt;
 use crate::cli::{Exit, Failure, RunArg, Ui, load, load_record};
 use crate::name::RunId;
 use crate::report::record::{Record, show, trust};
@@ -44,6 +45,10 @@ pub fn run(ui: &Ui, args: &ShowArgs) -> Result<Exit, Failure> {
     if args.json {
         ui.print(&document(&reader, &run, &record)?)?;
     } else {
+        let mut record = record;
+        if let Some((above, attempt)) = &mut record.run.parent {
+            *attempt = called_attempt(&reader, above, attempt)?;
+        }
         ui.print(&show(&record, ui.env.now()))?;
     }
     Ok(Exit::Ok)

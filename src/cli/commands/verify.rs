@@ -6,8 +6,9 @@ use crate::cli::which::{Found, find};
 use crate::cli::{Exit, Failure, RunArg, Ui, load};
 use crate::diag::nearest;
 use crate::engine::{self, Again, Finding, RunRef};
-use crate::machine::Place;
+use crate::machine::{Event, Place};
 use crate::name::{RunId, Subject};
+use crate::report::Names;
 use crate::report::follow::Several;
 use crate::report::record::{findings, hold};
 use crate::store::Reader;
@@ -56,13 +57,14 @@ pub fn run(ui: &Ui, args: &VerifyArgs) -> Result<Exit, Failure> {
     let events = reader.events(&top, 0)?;
     let runs = below(ui, &reader, (&run, only), DEPTH)?;
     known(&runs)?;
+    let names = names(&reader, &top, &runs)?;
     drop(reader);
     let session = followed(ui, &ready, false, Box::new(Several::default()))?;
     let all = engine::verify(&session, (&ready.plan, &events), runs)?;
     if args.json {
         ui.print(&document(&run, &all))?;
     } else {
-        ui.print(&findings(&all))?;
+        ui.print(&findings(&all, &names))?;
     }
     Ok(if hold(&all) {
         Exit::Ok
@@ -117,6 +119,32 @@ fn path(reader: &Reader, run: &RunId) -> Result<Vec<String>, Failure> {
         at = above;
     }
     Ok(path)
+}
+
+/// The names of the items of runs, and of those that they are part of.
+fn names(reader: &Reader, top: &RunId, runs: &[Again]) -> Result<Names, Failure> {
+    let mut names = Names::default();
+    for again in runs {
+        let mut note = |run: &RunRef, events: &[(u64, Event)]| {
+            for (_, event) in events {
+                names.note(run, event);
+            }
+        };
+        note(&again.run, &again.events);
+        let mut at = again.run.id.clone();
+        while at != *top
+            && let Some((above, _)) = reader.run(&at)?.parent
+        {
+            let run = RunRef {
+                id: above.clone(),
+                path: path(reader, &above)?,
+                ..again.run.clone()
+            };
+            note(&run, &reader.events(&above, 0)?);
+            at = above;
+        }
+    }
+    Ok(names)
 }
 
 fn place_of(attempt: &str) -> &str {

@@ -1,22 +1,27 @@
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use super::early::Early;
 use super::ending::{differs, ending, noted};
 use super::held::held;
-use super::news::subject;
-use super::{Ending, News, Next, RunEnding, Tail};
+use super::under_way::{Busy, Going, Open};
+use super::{Ending, News, Next, RunEnding};
 use crate::engine::RunRef;
-use crate::machine::{Attempt, Event, Fact, Gap, Place, Round, StepState, Verdict};
+use crate::machine::{Attempt, Event, Fact, Place, Round, StepState, Verdict};
 use crate::name::RunId;
+use crate::report::Names;
 use crate::time::Moment;
 
 /// What is known of runs that go on. Folds events into news.
 #[derive(Debug, Default)]
 pub struct Board {
     runs: BTreeMap<RunId, Open>,
+    names: Names,
     early: Early,
     /// When the first event came: a run that is resumed may begin with those of a nested one.
     first: Option<Moment>,
+    /// How long the run has been worked on before.
+    worked: Duration,
     ended: u32,
     failed: u32,
     /// The rounds of the outermost run; a plan bounds how many there can be.
@@ -26,45 +31,13 @@ pub struct Board {
     next: Next,
 }
 
-/// A run that goes on.
-#[derive(Debug)]
-struct Open {
-    path: Vec<String>,
-    places: BTreeMap<Place, Busy>,
-}
-
-/// A place that has begun.
-#[derive(Debug)]
-struct Busy {
-    since: Moment,
-    attempt: u32,
-    checking: bool,
-    waiting: bool,
-    nested: bool,
-    broken: Vec<Verdict>,
-    /// How many criteria were ruled on.
-    judged: u32,
-    tail: Tail,
-}
-
-/// A place on view while it goes on.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Going {
-    /// The place with those above it.
-    pub subject: String,
-    /// When its first attempt began.
-    pub since: Moment,
-    /// Which attempt it is at.
-    pub attempt: u32,
-    /// What it does.
-    pub state: StepState,
-}
-
 impl Board {
-    /// A board of a run that one goes on with in this way.
-    pub fn of(next: Next) -> Self {
+    /// A board of a run that one goes on with in this way, and that has been worked on for a while
+    /// before.
+    pub fn of(next: Next, worked: Duration) -> Self {
         Self {
             next,
+            worked,
             ..Self::default()
         }
     }
@@ -98,17 +71,19 @@ impl Board {
                 self.expanded(run, &Place::of(step), event.at);
                 None
             }
-            Fact::EvidenceStale(_) | Fact::ResultDropped { .. } => differs(run, &event.fact),
+            Fact::EvidenceStale(_) | Fact::ResultDropped { .. } => {
+                differs(run, &event.fact, &self.names)
+            }
             Fact::ApprovalAsked(ask) => {
                 let place = ask.place.as_ref();
                 if let Some(busy) = place.and_then(|place| self.busy(run, place)) {
                     busy.waiting = true;
                 }
-                held(run, &event.fact)
+                held(run, &event.fact, &self.names)
             }
             other => {
                 let noted = noted(other).filter(|_| top);
-                noted.or_else(|| held(run, other))
+                noted.or_else(|| held(run, other, &self.names))
             }
         }
     }
@@ -116,9 +91,20 @@ impl Board {
     /// Takes in what happened before a run is gone on with, which is no news.
     pub fn behind(&mut self, run: &RunRef, event: &Event) {
         self.next.take(&event.fact);
+        self.names.note(run, event);
         if let (Fact::RoundClosed(round), true) = (&event.fact, run.path.is_empty()) {
             self.rounds.push((**round).clone());
         }
+    }
+
+    /// How long the run has been worked on before.
+    pub fn worked(&self) -> Duration {
+        self.worked
+    }
+
+    /// A place with those above it, as people are shown it.
+    pub fn subject(&self, run: &RunRef, place: &Place) -> String {
+        self.names.subject(&run.path, place)
     }
 
     /// Takes output in.
@@ -133,9 +119,16 @@ impl Board {
     /// The places that go on, the one that began first first. Those that only wait for a
     /// nested run are left out: its places are here.
     pub fn going(&self) -> Vec<Going> {
-        let mut going: Vec<Going> = self.runs.values().flat_map(Open::going).collect();
-        going.sort_by(|a, b| (a.since, &a.subject).cmp(&(b.since, &b.subject)));
-        going
+        let mut going: Vec<_> = self.runs.values().flat_map(Open::going).collect();
+        // Items in their order, whatever they are called.
+        going.sort_by(|a, b| (a.0, &a.1).cmp(&(b.0, &b.1)));
+        let shown = going.into_iter().map(|(since, way, busy)| Going {
+            subject: way.subject(&self.names),
+            since,
+            attempt: busy.attempt,
+            state: busy.state(),
+        });
+        shown.collect()
     }
 
     /// How many steps of the outermost run have ended, and how many of those failed.
@@ -191,7 +184,7 @@ impl Board {
                 Some(News::Retries {
                     gap,
                     looped: *looped,
-                    subject: subject(run, &attempt.place.to_string()),
+                    subject: self.subject(run, &attempt.place),
                     attempt: attempt.attempt,
                     wait: due.since(event.at),
                     why: why.clone(),
@@ -213,7 +206,7 @@ impl Board {
             open.places.insert(attempt.place.clone(), busy);
         }
         News::Started {
-            subject: subject(run, &attempt.place.to_string()),
+            subject: self.subject(run, &attempt.place),
             attempt: attempt.attempt,
         }
     }
@@ -233,7 +226,8 @@ impl Board {
     fn judged(&mut self, run: &RunRef, of: Option<&Attempt>, verdict: &Verdict) -> Option<News> {
         let Some(attempt) = of else {
             return Some(News::Judged {
-                subject: subject(run, run.plan.as_str()),
+                plan: run.plan.clone(),
+                subject: self.names.text(&run.path, run.plan.as_str()),
                 verdict: verdict.clone(),
             });
         };
@@ -246,7 +240,7 @@ impl Board {
     }
 
     fn step_ended(&mut self, run: &RunRef, event: &Event) -> Option<News> {
-        let mut ending = ending(run, &event.fact)?;
+        let mut ending = ending(run, &event.fact, &self.names)?;
         let place = match &event.fact {
             Fact::StepEnded { place, .. } => place.clone(),
             _ => return Some(self.count(ending, true)),
@@ -265,7 +259,8 @@ impl Board {
     fn count(&mut self, ending: Ending, whole: bool) -> News {
         if whole && ending.run.path.is_empty() {
             self.ended += 1;
-            self.failed += u32::from(ending.state == StepState::Failed);
+            let failed = ending.state == StepState::Failed && !ending.tolerated;
+            self.failed += u32::from(failed);
         }
         News::Ended(Box::new(ending))
     }
@@ -274,6 +269,7 @@ impl Board {
         self.runs.remove(&run.id);
         // The end of a nested run is told as that of its step, and takes nothing with it.
         if !run.path.is_empty() {
+            self.names.forget(run);
             return None;
         }
         let Fact::RunEnded {
@@ -288,6 +284,8 @@ impl Board {
         else {
             return None;
         };
+        let told = stale.iter();
+        let told = told.map(|one| one.text(&self.names.place(&run.path, &one.place)));
         Some(News::Over(Box::new(RunEnding {
             run: run.id.clone(),
             plan: run.plan.clone(),
@@ -295,60 +293,13 @@ impl Board {
             why: why.clone(),
             failed: failed.clone(),
             tally: *tally,
-            stale: stale.clone(),
+            stale: told.collect(),
             accepted: *accepted,
             moves: self.next.possible(std::mem::take(&mut self.moves)),
-            took: event.at.since(self.first.unwrap_or(event.at)),
+            took: self.worked + event.at.since(self.first.unwrap_or(event.at)),
             rounds: std::mem::take(&mut self.rounds),
             next: self.next.commands(run),
         })))
-    }
-}
-
-impl Busy {
-    /// How many criteria of its attempt failed, if they were judged.
-    fn gap(&self) -> Option<Gap> {
-        (self.judged > 0).then(|| Gap {
-            attempt: self.attempt,
-            failed: u32::try_from(self.broken.len()).unwrap_or(u32::MAX),
-            of: self.judged,
-        })
-    }
-
-    /// A place that begins an attempt.
-    fn new(since: Moment, attempt: u32) -> Self {
-        Self {
-            since,
-            attempt,
-            checking: false,
-            waiting: false,
-            nested: false,
-            broken: Vec::new(),
-            judged: 0,
-            tail: Tail::default(),
-        }
-    }
-}
-
-impl Open {
-    fn going(&self) -> impl Iterator<Item = Going> + '_ {
-        let visible = self.places.iter().filter(|(_, busy)| !busy.nested);
-        visible.map(|(place, busy)| Going {
-            subject: self
-                .path
-                .iter()
-                .cloned()
-                .chain([place.to_string()])
-                .collect::<Vec<_>>()
-                .join("/"),
-            since: busy.since,
-            attempt: busy.attempt,
-            state: match busy {
-                Busy { waiting: true, .. } => StepState::Waiting,
-                Busy { checking: true, .. } => StepState::Verifying,
-                _ => StepState::Running,
-            },
-        })
     }
 }
 
@@ -372,7 +323,7 @@ mod tests {
 
     #[test]
     fn a_resumed_run_took_as_long_as_its_nested_ones() {
-        let mut board = Board::default();
+        let mut board = Board::of(Next::default(), Duration::from_secs(60));
         let mut tell = |run: &RunRef, millis, fact| {
             let at = Moment::from_millis(millis);
             board.event(run, &Event { at, fact })
@@ -393,6 +344,6 @@ mod tests {
         let Some(News::Over(ending)) = tell(&run("1", &[]), 4_000, ended) else {
             panic!("the end is news");
         };
-        assert_eq!(ending.took, Duration::from_secs(3));
+        assert_eq!(ending.took, Duration::from_secs(63));
     }
 }

@@ -1,14 +1,18 @@
-use super::news::subject;
 use super::{Ending, News};
 use crate::engine::{Remark, RunRef};
-use crate::machine::{Fact, Place, StepState};
-use crate::report::noticed;
+use crate::machine::{Fact, StepState};
+use crate::name::Name;
+use crate::report::{Names, noticed};
 use crate::time::format_duration;
 
 /// How a step ended, by its event alone.
-pub(super) fn ending(run: &RunRef, fact: &Fact) -> Option<Ending> {
-    let blank = |place: String| Ending {
-        run: run.clone(),
+pub(super) fn ending(run: &RunRef, fact: &Fact, names: &Names) -> Option<Ending> {
+    let blank = |step: &Name, place: String| Ending {
+        step: step.clone(),
+        run: RunRef {
+            path: names.path(&run.path),
+            ..run.clone()
+        },
         place,
         state: StepState::Succeeded,
         standing: crate::machine::Standing::Reported,
@@ -39,7 +43,7 @@ pub(super) fn ending(run: &RunRef, fact: &Fact) -> Option<Ending> {
             class: *class,
             tolerated: *tolerated,
             cached: cached.is_some(),
-            ..blank(place.to_string())
+            ..blank(&place.step, names.place(&run.path, place))
         }),
         Fact::StepKept {
             step,
@@ -49,18 +53,18 @@ pub(super) fn ending(run: &RunRef, fact: &Fact) -> Option<Ending> {
         } => Some(Ending {
             standing: *standing,
             why: format!("kept from run {}", from.short()),
-            ..blank(step.to_string())
+            ..blank(step, step.to_string())
         }),
         _ => None,
     }
 }
 
 /// A result that is not what it was.
-pub(super) fn differs(run: &RunRef, fact: &Fact) -> Option<News> {
+pub(super) fn differs(run: &RunRef, fact: &Fact, names: &Names) -> Option<News> {
     let (verb, place, why) = match fact {
         Fact::EvidenceStale(stale) => (
             "stale",
-            stale.place.to_string(),
+            names.place(&run.path, &stale.place),
             format!("{} changed after it was checked", stale.path),
         ),
         Fact::ResultDropped { step, key, why, .. } => {
@@ -72,13 +76,12 @@ pub(super) fn differs(run: &RunRef, fact: &Fact) -> Option<News> {
         }
         _ => return None,
     };
-    let text = format!("{} · {why}", subject(run, &place));
+    let text = format!("{} · {why}", names.text(&run.path, place));
     Some(News::Noted { verb, text })
 }
 
-/// What came up about a place and is no event.
-pub(super) fn remarked(run: &RunRef, place: &Place, remark: &Remark) -> News {
-    let subject = subject(run, &place.to_string());
+/// What came up about a place, by its name, and is no event.
+pub(super) fn remarked(subject: String, remark: &Remark) -> News {
     match remark {
         Remark::LockHeld(lock) => News::Awaits {
             subject,

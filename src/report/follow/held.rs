@@ -1,13 +1,15 @@
-use super::news::{News, subject};
+use super::News;
 use crate::engine::RunRef;
 use crate::gate::{Action, GateResult};
 use crate::machine::{Decision, Fact, Given, Place};
+use crate::report::Names;
 
 /// What gates and people say of runs; `None` if an event is not of that, or there is nothing to
 /// tell.
-pub(super) fn held(run: &RunRef, fact: &Fact) -> Option<News> {
+pub(super) fn held(run: &RunRef, fact: &Fact, names: &Names) -> Option<News> {
+    let named = |place: Option<&Place>| named(run, place, names);
     let (verb, text) = match fact {
-        Fact::GateJudged { place, result } => gate(&named(run, place.as_ref()), result)?,
+        Fact::GateJudged { place, result } => gate(&named(place.as_ref()), result)?,
         Fact::Escalated {
             place,
             gate,
@@ -15,7 +17,7 @@ pub(super) fn held(run: &RunRef, fact: &Fact) -> Option<News> {
             message,
             ..
         } => {
-            let name = named(run, place.as_ref());
+            let name = named(place.as_ref());
             let said = if message.is_empty() { "" } else { ": " };
             let text = format!(
                 "{name} · gate `{gate}` · {}{said}{message}",
@@ -24,21 +26,21 @@ pub(super) fn held(run: &RunRef, fact: &Fact) -> Option<News> {
             ("escalates", text)
         }
         Fact::ApprovalAsked(ask) => {
-            let name = named(run, ask.place.as_ref());
+            let name = named(ask.place.as_ref());
             ("asking", format!("{name} · {}", ask.message))
         }
-        Fact::ApprovalAnswered { place, given, .. } => answer(&named(run, place.as_ref()), given),
+        Fact::ApprovalAnswered { place, given, .. } => answer(&named(place.as_ref()), given),
         _ => return None,
     };
     Some(News::Noted { verb, text })
 }
 
 /// What is asked about: a place, with those above it, or the run.
-fn named(run: &RunRef, place: Option<&Place>) -> String {
+fn named(run: &RunRef, place: Option<&Place>, names: &Names) -> String {
     match place {
-        Some(place) => subject(run, &place.to_string()),
+        Some(place) => names.subject(&run.path, place),
         None if run.path.is_empty() => "the run".into(),
-        None => run.path.join("/"),
+        None => names.path(&run.path).join("/"),
     }
 }
 

@@ -1,6 +1,7 @@
 use std::fmt::Write as _;
 use std::io::Write;
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::ending::remarked;
 use super::{Board, Lines, News, Volume, final_line, tell};
@@ -121,7 +122,7 @@ impl<W: Write> Live<W> {
             let more = format!("{:>23}and {} more", "", going.len() - rows);
             let _ = writeln!(view, "{}", paint(DIM, &more));
         }
-        view.push_str(&self.status(now.since(began), going.len()));
+        view.push_str(&self.status(self.board.worked() + now.since(began), going.len()));
         if let Some(used) = ledger(&self.ledger, now) {
             let used = fit(&used, self.free(24));
             let _ = writeln!(view, "{:>23}{}", "", paint(DIM, &used));
@@ -129,7 +130,7 @@ impl<W: Write> Live<W> {
         self.colored(view)
     }
 
-    fn status(&self, took: std::time::Duration, going: usize) -> String {
+    fn status(&self, took: Duration, going: usize) -> String {
         let (ended, failed) = self.board.progress();
         let steps = plural(self.screen.steps, "step");
         let mut text = format!("{ended} of {steps} · {going} running");
@@ -155,7 +156,8 @@ impl<W: Write> Observer for Live<W> {
         }
         let mut text = String::new();
         if let Fact::AttemptEnded { attempt, .. } = &event.fact {
-            text.push_str(&self.lines.close(run, attempt));
+            let name = self.board.subject(run, &attempt.place);
+            text.push_str(&self.lines.close(&name, &run.id, attempt));
         }
         match self.board.event(run, event) {
             Some(News::Over(ending)) => {
@@ -177,7 +179,7 @@ impl<W: Write> Observer for Live<W> {
     }
 
     fn remark(&mut self, run: &RunRef, place: &Place, remark: &Remark) {
-        let text = tell(&remarked(run, place, remark), self.volume);
+        let text = tell(&remarked(self.board.subject(run, place), remark), self.volume);
         let text = self.colored(text);
         self.above(&text);
     }
@@ -185,7 +187,8 @@ impl<W: Write> Observer for Live<W> {
     fn output(&mut self, run: &RunRef, attempt: &Attempt, _: Stream, bytes: &[u8]) {
         self.board.output(run, attempt, bytes);
         if self.volume == Volume::Verbose {
-            let text = self.lines.push(run, attempt, bytes);
+            let name = self.board.subject(run, &attempt.place);
+            let text = self.lines.push(&name, &run.id, attempt, bytes);
             let text = self.colored(text);
             self.above(&text);
         }

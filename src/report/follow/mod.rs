@@ -21,6 +21,7 @@ mod plain;
 mod several;
 mod tail;
 mod tell;
+mod under_way;
 
 pub use actions::Actions;
 pub use board::Board;

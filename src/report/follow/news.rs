@@ -1,9 +1,7 @@
 use std::time::Duration;
 
 use crate::engine::RunRef;
-use crate::machine::{
-    Criteria, Gap, Loop, Outcome, Round, Stale, Standing, StepState, Tally, Verdict,
-};
+use crate::machine::{Criteria, Gap, Loop, Outcome, Round, Standing, StepState, Tally, Verdict};
 use crate::model::Class;
 use crate::name::{Name, PlanId, RunId};
 
@@ -19,7 +17,7 @@ pub enum News {
     },
     /// An attempt of a place began.
     Started {
-        /// The place with those above it: `build/compile[2]`.
+        /// The place with those above it: `build/compile[linux]`.
         subject: String,
         /// Which attempt.
         attempt: u32,
@@ -50,6 +48,8 @@ pub enum News {
     Ended(Box<Ending>),
     /// A criterion of a plan was ruled on.
     Judged {
+        /// The plan.
+        plan: PlanId,
         /// The plan, below the places above it.
         subject: String,
         /// The ruling.
@@ -69,10 +69,13 @@ pub enum News {
 /// How a place ended.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Ending {
-    /// The run it belongs to; its logs are found there.
+    /// The run it belongs to, with the places above it as people are shown them; its logs are
+    /// found there.
     pub run: RunRef,
-    /// The place, as commands take it: `compile[2]`.
+    /// The place, as people are shown it and commands take it: `compile[linux]`.
     pub place: String,
+    /// The step.
+    pub step: Name,
     /// One of the final states.
     pub state: StepState,
     /// How far it is believed.
@@ -112,8 +115,8 @@ pub struct RunEnding {
     pub failed: Option<Name>,
     /// How its steps ended.
     pub tally: Tally,
-    /// What is stale of its evidence.
-    pub stale: Vec<Stale>,
+    /// What is stale of its evidence, each in a sentence.
+    pub stale: Vec<String>,
     /// How many criteria hold, if it was accepted with less than all.
     pub accepted: Option<Criteria>,
     /// What can be done next, where nothing more was tried.
@@ -127,17 +130,9 @@ pub struct RunEnding {
 }
 
 impl Ending {
-    /// The place with those above it: `build/compile[2]`.
+    /// The place with those above it: `build/compile[linux]`.
     pub fn subject(&self) -> String {
-        subject(&self.run, &self.place)
-    }
-}
-
-/// A place below those above it.
-pub fn subject(run: &RunRef, place: &str) -> String {
-    if run.path.is_empty() {
-        place.to_owned()
-    } else {
-        format!("{}/{place}", run.path.join("/"))
+        let path = self.run.path.iter().chain([&self.place]);
+        path.map(String::as_str).collect::<Vec<_>>().join("/")
     }
 }

@@ -1,5 +1,6 @@
 use crate::engine::RunRef;
 use crate::machine::{ApprovalPolicy, Fact};
+use crate::report::lines::goal_name;
 
 /// What is known of how one goes on with a run that did not succeed.
 #[derive(Clone, Debug, Default)]
@@ -33,7 +34,7 @@ impl Next {
     pub(super) fn commands(&self, run: &RunRef) -> String {
         let retry = format!("wf retry {}", run.id.short());
         if self.is_goal {
-            format!("wf goal run {}", run.plan)
+            format!("wf goal run {}", goal_name(run.plan.as_str(), &self.path))
         } else if self.used_up {
             format!("wf approve {}, then {retry}", self.path)
         } else {

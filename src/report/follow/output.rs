@@ -1,8 +1,6 @@
 use std::collections::BTreeMap;
 
-use super::news::subject;
 use super::tail::{put, text};
-use crate::engine::RunRef;
 use crate::machine::Attempt;
 use crate::name::RunId;
 use crate::report::paint::{DIM, paint};
@@ -17,15 +15,16 @@ pub struct Lines {
 }
 
 impl Lines {
-    /// Takes output in and gives the lines that are complete.
-    pub fn push(&mut self, run: &RunRef, attempt: &Attempt, bytes: &[u8]) -> String {
-        let key = (run.id.clone(), attempt.clone());
+    /// Takes output of an attempt in and gives the lines that are complete, after the name of its
+    /// place.
+    pub fn push(&mut self, name: &str, run: &RunId, attempt: &Attempt, bytes: &[u8]) -> String {
+        let key = (run.clone(), attempt.clone());
         let mut open = self.open.remove(&key).unwrap_or_default();
         let mut lines = String::new();
         for part in bytes.split_inclusive(|byte| *byte == b'\n') {
             put(&mut open, part, usize::MAX);
             if part.ends_with(b"\n") || open.len() > OPEN_LIMIT {
-                lines.push_str(&prefixed(run, attempt, &open));
+                lines.push_str(&prefixed(name, &open));
                 open.clear();
             }
         }
@@ -36,45 +35,41 @@ impl Lines {
     }
 
     /// Gives what an attempt left without a line end.
-    pub fn close(&mut self, run: &RunRef, attempt: &Attempt) -> String {
-        let open = self.open.remove(&(run.id.clone(), attempt.clone()));
-        open.map(|line| prefixed(run, attempt, &line))
-            .unwrap_or_default()
+    pub fn close(&mut self, name: &str, run: &RunId, attempt: &Attempt) -> String {
+        let open = self.open.remove(&(run.clone(), attempt.clone()));
+        open.map(|line| prefixed(name, &line)).unwrap_or_default()
     }
 }
 
-fn prefixed(run: &RunRef, attempt: &Attempt, line: &[u8]) -> String {
-    let name = subject(run, &attempt.place.to_string());
+fn prefixed(name: &str, line: &[u8]) -> String {
     format!("{} {}\n", paint(DIM, &format!("{name} │")), text(line))
 }
 
 #[cfg(test)]
 mod tests {
     use super::Lines;
-    use crate::engine::RunRef;
     use crate::machine::{Attempt, Place};
-    use crate::name::{Name, PlanId, RunId};
+    use crate::name::{Name, RunId};
     use crate::report::plain;
 
     #[test]
     fn lines_come_whole_and_named() {
-        let run = RunRef {
-            id: RunId::from_stored("r"),
-            plan: PlanId::parse("p").unwrap(),
-            path: vec!["all".into()],
-        };
+        let (run, name) = (RunId::from_stored("r"), "all/build");
         let attempt = Attempt {
             place: Place::of(&Name::parse("build").unwrap()),
             attempt: 1,
         };
         let mut lines = Lines::default();
-        assert_eq!(lines.push(&run, &attempt, b"one"), "");
-        let mut told = lines.push(&run, &attempt, b" line\ntwo\nthr");
+        assert_eq!(lines.push(name, &run, &attempt, b"one"), "");
+        let mut told = lines.push(name, &run, &attempt, b" line\ntwo\nthr");
         assert_eq!(plain(&told), "all/build │ one line\nall/build │ two\n");
-        assert_eq!(plain(&lines.close(&run, &attempt)), "all/build │ thr\n");
-        assert_eq!(lines.close(&run, &attempt), "");
+        assert_eq!(
+            plain(&lines.close(name, &run, &attempt)),
+            "all/build │ thr\n"
+        );
+        assert_eq!(lines.close(name, &run, &attempt), "");
         for part in ["10%\r2", "0%", "\r", "30%\r40%", "\r", "\r\n5", "0%\r\n"] {
-            told = lines.push(&run, &attempt, part.as_bytes());
+            told = lines.push(name, &run, &attempt, part.as_bytes());
         }
         assert_eq!(plain(&told), "all/build │ 50%\n");
     }

@@ -15,7 +15,8 @@ pub struct Plain<W> {
 }
 
 impl<W: Write> Plain<W> {
-    /// Tells to `out`. What cannot be written is lost: a reader that goes away ends no run.
+    /// Tells to `out` what the board makes of it. What cannot be written is lost: a reader that
+    /// goes away ends no run.
     pub fn new(out: W, volume: Volume, board: Board) -> Self {
         Self {
             out,
@@ -45,7 +46,8 @@ impl<W: Write> Plain<W> {
 impl<W: Write> Observer for Plain<W> {
     fn event(&mut self, run: &RunRef, event: &Event) {
         if let Fact::AttemptEnded { attempt, .. } = &event.fact {
-            let rest = self.lines.close(run, attempt);
+            let name = self.board.subject(run, &attempt.place);
+            let rest = self.lines.close(&name, &run.id, attempt);
             self.write(&rest);
         }
         match self.board.event(run, event) {
@@ -60,13 +62,14 @@ impl<W: Write> Observer for Plain<W> {
     }
 
     fn remark(&mut self, run: &RunRef, place: &Place, remark: &Remark) {
-        self.write(&tell(&remarked(run, place, remark), self.volume));
+        self.write(&tell(&remarked(self.board.subject(run, place), remark), self.volume));
     }
 
     fn output(&mut self, run: &RunRef, attempt: &Attempt, _: Stream, bytes: &[u8]) {
         self.board.output(run, attempt, bytes);
         if self.volume == Volume::Verbose {
-            let lines = self.lines.push(run, attempt, bytes);
+            let name = self.board.subject(run, &attempt.place);
+            let lines = self.lines.push(&name, &run.id, attempt, bytes);
             self.write(&lines);
         }
     }

@@ -3,7 +3,7 @@ use std::time::Duration;
 
 use super::{Ending, News, RunEnding};
 use crate::ggs::{Directive, Solved};
-use crate::machine::{Outcome, Round, Stale, StepState, Verdict};
+use crate::machine::{Outcome, Round, StepState, Verdict};
 use crate::report::lines::{INDENT, broken, line, nth, word};
 use crate::report::moves;
 use crate::report::paint::{BAD, BOLD, DIM, GOOD, NAME, WARN, paint};
@@ -28,7 +28,9 @@ pub fn tell(news: &News, volume: Volume) -> String {
     let loud = volume >= Volume::Normal;
     match news {
         News::Ended(ending) => ended(ending, volume),
-        News::Judged { subject, verdict } => judged(subject, verdict, volume),
+        News::Judged {
+            subject, verdict, ..
+        } => judged(subject, verdict, volume),
         News::Began { plan, run } if loud => {
             let text = format!("{plan} · run {}", paint(NAME, run.short()));
             line(BOLD, "running", None, &text)
@@ -123,7 +125,7 @@ fn trajectory(all: &[Round]) -> String {
 }
 
 /// Which evidence is not worth what it was: ` (evidence of `build` is stale: …)`.
-fn stale(stale: &[Stale]) -> String {
+fn stale(stale: &[String]) -> String {
     match stale {
         [] => String::new(),
         [one] => format!(" ({one})"),
@@ -233,6 +235,7 @@ mod tests {
                 path: Vec::new(),
             },
             place: "build".into(),
+            step: Name::parse("build").unwrap(),
             state,
             standing,
             why: String::new(),
@@ -325,11 +328,14 @@ mod tests {
         let lines = "cancelled · 5 verified, 2 reported · 3.2s · run 1a2b3c4d\n\
             interrupted\nto go on: wf retry 1a2b3c4d\n";
         assert_eq!(plain(&final_line(&cancelled)), lines);
-        let mut stale = vec![Stale {
-            place: Place::of(&Name::parse("build").unwrap()),
-            path: "out.txt".into(),
-        }];
-        let told = |stale: &[Stale]| {
+        let mut stale = vec![
+            Stale {
+                place: Place::of(&Name::parse("build").unwrap()),
+                path: "out.txt".into(),
+            }
+            .text("build"),
+        ];
+        let told = |stale: &[String]| {
             plain(&final_line(&RunEnding {
                 outcome: Outcome::Succeeded,
                 why: String::new(),

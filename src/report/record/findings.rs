@@ -2,13 +2,13 @@ use anstyle::Style;
 
 use crate::engine::{Criterion, Finding, Freshness};
 use crate::machine::Ruling;
-use crate::report::{Align, BAD, DIM, GOOD, NAME, Table, WARN, first_line, paint, plural};
+use crate::report::{Align, BAD, DIM, GOOD, NAME, Names, Table, WARN, first_line, paint, plural};
 
 /// How it is told that a check is not what it was; what was expected follows from it.
 const ALTERED: &str = "check was altered";
 
 /// What results were checked again, as a table, and in a line whether they hold.
-pub fn findings(all: &[Finding]) -> String {
+pub fn findings(all: &[Finding], names: &Names) -> String {
     let mut table = Table::new(&[
         ("step", Align::Left),
         ("criterion", Align::Left),
@@ -17,7 +17,7 @@ pub fn findings(all: &[Finding]) -> String {
         ("why", Align::Left),
     ]);
     for finding in all {
-        let mut name = name(finding);
+        let mut name = name(finding, names);
         for criterion in &finding.criteria {
             table.row(row(std::mem::take(&mut name), criterion));
         }
@@ -36,11 +36,11 @@ pub fn hold(all: &[Finding]) -> bool {
     all.iter().any(Finding::passed) && all.iter().all(Finding::holds)
 }
 
-fn name(finding: &Finding) -> String {
-    let place = finding.place.as_ref().map(ToString::to_string);
-    let own = place.unwrap_or_else(|| "(plan)".into());
-    let path = finding.path.iter().cloned();
-    path.chain(Some(own)).collect::<Vec<_>>().join("/")
+fn name(finding: &Finding, names: &Names) -> String {
+    match &finding.place {
+        Some(place) => names.subject(&finding.path, place),
+        None => names.text(&finding.path, "(plan)"),
+    }
 }
 
 fn row(name: String, criterion: &Criterion) -> Vec<(String, Style)> {

@@ -180,14 +180,14 @@ impl Held {
     }
 
     /// What gates and people said that changed something, a line each.
-    pub(super) fn lines(&self) -> String {
+    pub(super) fn lines(&self, called: &dyn Fn(&Place) -> String) -> String {
         let mut text = String::new();
         if let Some(Remembered { advice, changes }) = &self.memory {
             for one in rounds::remembered(advice, changes) {
                 let _ = writeln!(text, "  memory · {one}");
             }
         }
-        let name = |place: Option<&Place>| place.map_or("the run".into(), ToString::to_string);
+        let name = |place: Option<&Place>| place.map_or("the run".into(), called);
         for Gating { place, result } in &self.gates {
             let (style, word) = match result.action {
                 Action::Block => (BAD, "blocked"),

@@ -2,32 +2,33 @@ use std::fmt::Write as _;
 
 use std::time::Duration;
 
-use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite};
+use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestRerun, TestSuite};
 
-use super::Record;
-use super::record::{place, took};
-use crate::machine::{Attempt, StepState};
+use super::record::{called, place, took};
+use super::{Nested, Record};
+use crate::machine::{Attempt, Place, StepState};
+use crate::model::Class;
 use crate::name::RunId;
-use crate::store::{CheckRow, StepRow};
+use crate::store::{AttemptRow, CheckRow, StepRow};
 
 /// What an attempt of a run printed last.
 pub type Printed<'p> = &'p dyn Fn(&RunId, &Attempt) -> String;
 
-/// A run as a JUnit report: a suite a plan, a case a step. A failure carries what was printed
-/// last.
+/// A run as a JUnit report, valid by the schema of Jenkins: a suite a plan, a case a place that
+/// does work of its own. A failure carries what was printed last.
 pub fn junit(record: &Record, printed: Printed<'_>) -> String {
     let mut report = Report::new(record.run.plan.clone());
-    let took = record
-        .run
-        .ended
-        .map(|ended| ended.since(record.run.created));
-    report.set_time(took.unwrap_or(Duration::ZERO));
+    report.set_time(record.run.took().unwrap_or(Duration::ZERO));
     suites(record, &record.run.plan, printed, &mut report);
-    report.to_string().unwrap_or_default()
+    let skipped = format!(r#" skipped="{}""#, report.skipped);
+    let text = report.to_string().unwrap_or_default();
+    // The schema knows it of suites, not of the whole.
+    text.replacen(&skipped, "", 1)
 }
 
 fn suites(record: &Record, name: &str, printed: Printed<'_>, report: &mut Report) {
     let mut suite = TestSuite::new(name.to_owned());
+    suite.set_time(record.run.took().unwrap_or(Duration::ZERO));
     if let Some(met) = record.run.accepted {
         suite.add_property(("accepted", met.to_string().as_str()));
     }
@@ -36,7 +37,11 @@ fn suites(record: &Record, name: &str, printed: Printed<'_>, report: &mut Report
         let name = format!("round {}", round.number);
         suite.add_property((name.as_str(), told.as_str()));
     }
-    for row in &record.steps {
+    for row in record.steps.iter().filter(|row| is_case(record, row)) {
+        for (key, value) in notes(record, row) {
+            let name = format!("{}.{key}", called(row));
+            suite.add_property((name.as_str(), value.as_str()));
+        }
         let mut case = case(record, row, name);
         if let Some(last) = last_attempt(record, row) {
             show(&mut case, &printed(&record.run.id, &last));
@@ -48,43 +53,137 @@ fn suites(record: &Record, name: &str, printed: Printed<'_>, report: &mut Report
     }
     report.add_test_suite(suite);
     for nested in &record.nested {
-        let place = nested.attempt.split('#').next().unwrap_or("");
-        suites(&nested.record, &format!("{name}/{place}"), printed, report);
+        let place = above(nested);
+        if last_nested(record, place).is_some_and(|last| last.run.id == nested.record.run.id) {
+            let place = place.parse::<Place>();
+            let place = place.map_or_else(|_| above(nested).to_owned(), |at| record.called(&at));
+            suites(&nested.record, &format!("{name}/{place}"), printed, report);
+        }
     }
 }
 
-fn case(record: &Record, row: &StepRow, suite: &str) -> TestCase {
+/// The place that a run is nested in, with its item by its number.
+fn above(nested: &Nested) -> &str {
+    nested.attempt.split('#').next().unwrap_or("")
+}
+
+/// The run nested in the last attempt of a place: those before it are attempts like others.
+fn last_nested<'r>(record: &'r Record, place: &str) -> Option<&'r Record> {
+    let mut own = record.nested.iter().rev();
+    let last = own.find(|nested| above(nested) == place)?;
+    Some(&last.record)
+}
+
+/// Whether a place is a case: a repeated step is its items, and what the nested run of a step
+/// tells is not told once more.
+fn is_case(record: &Record, row: &StepRow) -> bool {
+    let mut others = record.steps.iter();
+    let repeated = others.any(|other| other.step == row.step && other.item.is_some());
+    if row.item.is_none() && repeated {
+        return false;
+    }
     let place = place(row);
-    let status = match row.state {
-        StepState::Failed if !row.tolerated => {
-            let mut text = row.why.clone();
-            for check in record
-                .rulings(&place)
-                .iter()
-                .filter(|c| !c.verdict.passed())
-            {
-                let _ = write!(text, "\n{}", story(check));
+    let told = match last_nested(record, &place.to_string()) {
+        Some(nested) if row.state == StepState::Failed => has_failed(nested),
+        Some(nested) => row.attempts <= 1 && !nested.steps.is_empty(),
+        None => false,
+    };
+    !told || !record.rulings(&place).is_empty()
+}
+
+/// Whether a case of a run, or of one nested in it, is a failure.
+fn has_failed(record: &Record) -> bool {
+    let failed = |row: &StepRow| row.state == StepState::Failed && !row.tolerated;
+    let own = record.steps.iter().any(failed);
+    own || record.own_rulings().any(|check| !check.verdict.passed())
+}
+
+/// What is known of a place besides: the schema has no properties of cases.
+fn notes(record: &Record, row: &StepRow) -> Vec<(&'static str, String)> {
+    let mut notes = vec![("standing", row.standing.as_str().to_owned())];
+    let gap = record.gap(&place(row));
+    notes.extend(gap.map(|gap| ("gap", gap.trim_start_matches("gap ").to_owned())));
+    notes.extend(row.stale.clone().map(|path| ("stale", path)));
+    notes
+}
+
+fn case(record: &Record, row: &StepRow, suite: &str) -> TestCase {
+    let mut status = match row.state {
+        StepState::Failed => {
+            let text = story_of(record, row, None);
+            if row.tolerated {
+                let mut skipped = TestCaseStatus::skipped();
+                skipped.set_type("tolerated");
+                skipped.set_message(format!("failed, and may: {}", row.why));
+                skipped.set_description(text);
+                skipped
+            } else {
+                failure(&row.why, &text)
             }
-            failure(&row.why, &text)
         }
-        StepState::Succeeded | StepState::Failed => TestCaseStatus::success(),
+        StepState::Succeeded => TestCaseStatus::success(),
         _ => {
             let mut skipped = TestCaseStatus::skipped();
             skipped.set_message(row.why.clone());
             skipped
         }
     };
-    let mut case = TestCase::new(place.to_string(), status);
+    let skipped = matches!(status, TestCaseStatus::Skipped { .. });
+    status.add_reruns(reruns(record, row).filter(|_| !skipped));
+    let mut case = TestCase::new(called(row), status);
     case.set_classname(suite.to_owned());
     case.set_time(took(row).unwrap_or(Duration::ZERO));
-    case.add_property(("standing", row.standing.as_str()));
-    if let Some(gap) = record.gap(&place) {
-        case.add_property(("gap", gap.trim_start_matches("gap ")));
-    }
-    if let Some(path) = &row.stale {
-        case.add_property(("stale", path.as_str()));
-    }
     case
+}
+
+/// The attempts before the last one: of what succeeded in the end, they make it flaky.
+fn reruns<'r>(record: &'r Record, row: &'r StepRow) -> impl Iterator<Item = TestRerun> + 'r {
+    let last = row.attempts;
+    let own = move |attempt: &&AttemptRow| attempt.step == row.step && attempt.item == row.item;
+    let own = record.attempts.iter().filter(own);
+    own.filter(move |attempt| attempt.attempt < last)
+        .map(move |attempt| {
+            let number = attempt.attempt;
+            let how = attempt.exit.as_ref().map(ToString::to_string);
+            let how = how.unwrap_or_else(|| "no end is recorded".to_owned());
+            let mut rerun = TestRerun::new(NonSuccessKind::Failure);
+            rerun.set_type(class_name(attempt.class));
+            rerun.set_message(format!("attempt {number}: {how}"));
+            rerun.set_description(story_of(record, row, Some(number)));
+            rerun
+        })
+}
+
+/// The class of a failure; a check that does not hold is a logical one.
+fn class_name(class: Option<Class>) -> &'static str {
+    match class {
+        None | Some(Class::Logical) => "logical",
+        Some(Class::Environmental) => "environmental",
+        Some(Class::Interrupted) => "interrupted",
+    }
+}
+
+/// Why a place failed, or an attempt of it, and which of its checks did not hold.
+fn story_of(record: &Record, row: &StepRow, attempt: Option<u32>) -> String {
+    let place = place(row);
+    let rulings: Vec<&CheckRow> = match attempt {
+        None => record.rulings(&place),
+        Some(_) => {
+            let own = |check: &&CheckRow| {
+                check.step.as_ref() == Some(&place.step)
+                    && (check.item, check.attempt) == (place.item, attempt)
+            };
+            record.checks.iter().filter(own).collect()
+        }
+    };
+    let mut text = row.why.clone();
+    if attempt.is_some() {
+        text.clear();
+    }
+    for check in rulings.iter().filter(|check| !check.verdict.passed()) {
+        let _ = write!(text, "\n{}", story(check));
+    }
+    text
 }
 
 /// The last attempt of what failed.
@@ -146,22 +245,86 @@ fn story(check: &CheckRow) -> String {
 #[cfg(test)]
 mod tests {
     use super::junit;
-    use crate::report::record::sample;
+    use crate::machine::StepState;
+    use crate::report::record::{Nested, sample};
+    use crate::store::StepRow;
 
     #[test]
     fn every_step_is_a_case() {
         let printed = |_: &_, attempt: &crate::machine::Attempt| format!("{attempt}: no comma");
         let text = junit(&sample::record(), &printed);
         for part in [
-            r#"<testsuites name="nightly-report" tests="3" skipped="1" failures="1" errors="0" time="3.210">"#,
-            r#"<testcase name="fetch" classname="nightly-report" time="1.250">"#,
+            r#"<testsuites name="nightly-report" tests="3" failures="1" errors="0" time="3.210">"#,
+            r#"<property name="build.standing" value="refuted"/>"#,
+            r#"<testcase name="fetch" classname="nightly-report" time="1.250"/>"#,
             r#"<failure message="check `is_json` failed">"#,
             "is_json: expected exit code 0, found exit code 1\nline 3: no comma",
             "no comma\n\nprinted last:\nbuild#2: no comma</failure>",
+            r#"<rerunFailure message="attempt 1: exit code 2" type="logical">"#,
             "<system-out>build#2: no comma</system-out>",
             r#"<skipped message="`build` failed"/>"#,
         ] {
             assert!(text.contains(part), "{part} in {text}");
         }
+    }
+
+    #[test]
+    fn what_succeeds_at_last_is_flaky_and_what_may_fail_is_no_failure() {
+        let mut record = sample::record();
+        record.steps[1].state = StepState::Succeeded;
+        record.steps[0].state = StepState::Failed;
+        record.steps[0].tolerated = true;
+        record.steps[0].why = "exit code 7".into();
+        let text = junit(&record, &|_, _| String::new());
+        for part in [
+            r#"tests="3" failures="0" errors="0""#,
+            r#"<flakyFailure message="attempt 1: exit code 2" type="logical">"#,
+            r#"<skipped message="failed, and may: exit code 7" type="tolerated">exit code 7"#,
+        ] {
+            assert!(text.contains(part), "{part} in {text}");
+        }
+    }
+
+    #[test]
+    fn a_repeated_step_is_its_items() {
+        let mut record = sample::record();
+        let parent = record.steps[1].clone();
+        let keys = ["linux,3.9", "linux,3.12"];
+        let items = (0..2_u32).zip(keys).map(|(item, key)| StepRow {
+            item: Some(item),
+            item_key: Some(key.into()),
+            ..parent.clone()
+        });
+        record.steps.extend(items.collect::<Vec<_>>());
+        let text = junit(&record, &|_, _| String::new());
+        assert!(!text.contains(r#"<testcase name="build""#), "{text}");
+        for part in [
+            r#"tests="4" failures="2""#,
+            r#"<testcase name="build[linux,3.12]""#,
+        ] {
+            assert!(text.contains(part), "{part} in {text}");
+        }
+    }
+
+    #[test]
+    fn a_failure_inside_is_counted_once_and_an_attempt_that_failed_not_at_all() {
+        let mut record = sample::record();
+        let inner = |attempt: &str, id: &str| {
+            let mut inner = sample::record();
+            inner.run.id = crate::name::RunId::from_stored(id);
+            Nested {
+                attempt: attempt.into(),
+                record: inner,
+            }
+        };
+        record.nested = vec![inner("build#1", "11"), inner("build#2", "22")];
+        record.checks.clear();
+        let text = junit(&record, &|_, _| String::new());
+        assert!(text.contains(r#"tests="5" failures="1""#), "{text}");
+        assert_eq!(
+            text.matches(r#"<testsuite name="nightly-report/build""#)
+                .count(),
+            1
+        );
     }
 }

@@ -1,4 +1,5 @@
 use anstyle::Style;
+use serde::{Serialize, Serializer};
 
 use crate::machine::Outcome;
 use crate::report::paint::{BOLD, WARN};
@@ -6,13 +7,14 @@ use crate::report::words::outcome_style;
 use crate::store::{Owner, RunRow, RunState};
 
 /// Where a run is in its life, the process that works on it considered.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Life {
     /// A process works on it.
     Running,
     /// People are asked, and no process works on it meanwhile.
     Waiting,
     /// It has not ended and no process works on it: it can be resumed.
+    #[default]
     Interrupted,
     /// It ended so.
     Ended(Outcome),
@@ -46,5 +48,11 @@ impl Life {
             Self::Waiting | Self::Interrupted => WARN,
             Self::Ended(outcome) => outcome_style(outcome),
         }
+    }
+}
+
+impl Serialize for Life {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.as_str())
     }
 }

@@ -1,6 +1,6 @@
 use serde::Serialize;
 
-use super::{Held, Looped, Shaken, Trajectory};
+use super::{Held, Life, Looped, Shaken, Trajectory};
 use crate::machine::{Ledger, Place, StepState};
 use crate::name::RunId;
 use crate::store::{ArtifactRow, AttemptRow, CheckRow, Owner, RunRow, StepRow};
@@ -15,6 +15,11 @@ pub struct Record {
     pub v: u32,
     /// The run itself.
     pub run: RunRow,
+    /// Where it is in its life, the process that works on it considered.
+    pub life: Life,
+    /// The run that it is part of, at the top, if it is part of one.
+    #[serde(skip)]
+    pub top: Option<RunId>,
     /// The runs that repeat it.
     pub repeated_by: Vec<RunId>,
     /// The process that works on it, or did when it died.
@@ -55,6 +60,39 @@ pub struct Nested {
 }
 
 impl Record {
+    /// Shows as waiting what waits for its items or for a run inside: of a run that only waits for
+    /// people, nothing runs.
+    #[must_use]
+    pub fn at_rest(mut self) -> Self {
+        if self.life == Life::Waiting {
+            let running = self.steps.iter_mut();
+            let running = running.filter(|row| row.state == StepState::Running);
+            running.for_each(|row| row.state = StepState::Waiting);
+        }
+        self
+    }
+
+    /// What people are asked and have not answered, in it and inside of it, by its names.
+    pub fn open_questions(&self) -> Vec<String> {
+        let open = self.held.questions.iter();
+        let open = open.filter(|question| question.given.is_none());
+        let own = open.map(|question| match &question.ask.place {
+            Some(place) => self.called(place),
+            None => "run".to_owned(),
+        });
+        let inside = self.nested.iter().flat_map(|nested| {
+            let above = nested.attempt.split('#').next().unwrap_or_default();
+            let place = above.parse::<Place>();
+            let above = place.map_or_else(|_| above.to_owned(), |place| self.called(&place));
+            let names = nested.record.open_questions().into_iter();
+            names.map(move |name| match name.as_str() {
+                "run" => above.clone(),
+                name => format!("{above}/{name}"),
+            })
+        });
+        own.chain(inside).collect()
+    }
+
     /// The document as JSON.
     pub fn json(&self) -> String {
         serde_json::to_string_pretty(self).unwrap_or_default() + "\n"
@@ -85,6 +123,15 @@ impl Record {
         self.checks.iter().filter(|check| check.step.is_none())
     }
 
+    /// A place as people are shown it.
+    pub fn called(&self, place: &Place) -> String {
+        let own = |row: &&StepRow| row.step == place.step && row.item == place.item;
+        match self.steps.iter().find(own).filter(|_| place.item.is_some()) {
+            Some(row) => called(row),
+            None => place.to_string(),
+        }
+    }
+
     /// The runs nested in attempts of a place.
     pub fn nested_in(&self, place: &Place) -> impl Iterator<Item = &Record> {
         let place = place.to_string();
@@ -106,6 +153,11 @@ pub(super) fn place(row: &StepRow) -> Place {
         step: row.step.clone(),
         item: row.item,
     }
+}
+
+/// The place that a row is about, as people are shown it.
+pub(super) fn called(row: &StepRow) -> String {
+    place(row).called(row.item_key.as_deref())
 }
 
 /// How long a step took, if it began and ended.

@@ -27,9 +27,9 @@ pub fn runs(rows: &[(RunRow, Option<Owner>)], now: Moment) -> String {
             (None, Some(part)) => format!("{} ({})", row.plan, part.as_str()),
             (None, None) => row.plan.clone(),
         };
-        let took = match (row.ended, life) {
-            (Some(ended), _) => elapsed(ended.since(row.created)),
-            (None, Life::Running) => elapsed(now.since(row.created)),
+        let took = match (row.took(), life) {
+            (Some(took), _) => elapsed(took),
+            (None, Life::Running) => elapsed(row.took_until(now)),
             (None, _) => String::new(),
         };
         table.row(vec![

@@ -46,6 +46,7 @@ pub(super) fn run() -> RunRow {
         accepted: None,
         goal: None,
         durability: Some(Durability::Full),
+        idle_ms: 0,
     }
 }
 
@@ -129,6 +130,8 @@ pub(super) fn record() -> Record {
     Record {
         v: super::RECORD_VERSION,
         run: run(),
+        life: super::Life::of(&run(), None),
+        top: None,
         repeated_by: Vec::new(),
         owner: None,
         steps: vec![fetch, build, publish],

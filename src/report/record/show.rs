@@ -1,11 +1,11 @@
 use std::fmt::Write as _;
 
-use super::record::{place, took};
+use super::record::{called, place, took};
 use super::{Life, Record};
-use crate::machine::{Place, StepState};
+use crate::machine::StepState;
 use crate::model::Object;
 use crate::name::RunId;
-use crate::report::lines::{INDENT, asked_for, broken, line, nth, word};
+use crate::report::lines::{INDENT, asked_for, broken, goal_name, line, nth, word};
 use crate::report::moves;
 use crate::report::paint::{DIM, GOOD, NAME, WARN, paint};
 use crate::report::rounds::rounds;
@@ -33,7 +33,7 @@ pub fn show(record: &Record, now: Moment) -> String {
         let _ = write!(text, "\n{}\n{told}", paint(DIM, "rounds"));
         text.push_str(&whats_next(record));
     }
-    text.push_str(&record.held.lines());
+    text.push_str(&record.held.lines(&|place| record.called(place)));
     text.push_str(&artifacts(record));
     text.push_str(&next(record));
     text
@@ -55,7 +55,7 @@ fn whats_next(record: &Record) -> String {
 
 fn head(record: &Record, now: Moment) -> String {
     let run = &record.run;
-    let life = Life::of(run, record.owner);
+    let life = record.life;
     let state = paint(life.style(), life.as_str());
     let tally = match run.state {
         RunState::Ended(_) => format!(" · {}", counts(&run.tally)),
@@ -74,7 +74,7 @@ fn head(record: &Record, now: Moment) -> String {
     field("goal", &of_goal(run));
     field("file", &run.path);
     field("params", &pairs(&run.params));
-    let took = run.ended.map(|ended| elapsed(ended.since(run.created)));
+    let took = run.took().map(elapsed);
     let took = took
         .map(|took| format!(" · took {took}"))
         .unwrap_or_default();
@@ -139,7 +139,7 @@ fn steps(record: &Record, depth: usize, text: &mut String) {
         notes.extend(record.gap(&place));
         notes.extend(record.looped(&place));
         notes.extend(doubts(record, row));
-        text.push_str(&step(row, &place, depth, told, &notes));
+        text.push_str(&step(row, depth, told, &notes));
         for check in rulings {
             text.push_str(&ruling(check));
         }
@@ -159,12 +159,9 @@ pub(super) fn doubts(record: &Record, row: &StepRow) -> Vec<String> {
 }
 
 /// The line of a step; `told` leaves out why it failed, which its checks tell.
-fn step(row: &StepRow, place: &Place, depth: usize, told: bool, notes: &[String]) -> String {
+fn step(row: &StepRow, depth: usize, told: bool, notes: &[String]) -> String {
     let margin = "  ".repeat(depth + usize::from(row.item.is_some()));
-    let mut about = format!("{margin}{place}");
-    if let Some(key) = row.item_key.as_ref().filter(|key| !key.is_empty()) {
-        let _ = write!(about, " ({key})");
-    }
+    let mut about = format!("{margin}{}", called(row));
     about.push_str(&nth(row.attempts));
     if row.tolerated {
         about.push_str(" · allowed to fail");
@@ -215,35 +212,48 @@ fn artifacts(record: &Record) -> String {
     }
 }
 
+/// The commands that lead to the end of a run, or to another one.
+fn onwards(record: &Record) -> Vec<String> {
+    let id = record.run.id.short();
+    if let Some(top) = &record.top {
+        // A run inside of another goes on with it.
+        return vec![format!("wf show {}", top.short())];
+    }
+    match record.life {
+        Life::Waiting => {
+            let step = match record.open_questions().as_slice() {
+                [] | [_] => String::new(),
+                [first, ..] => format!(" {}", word(first)),
+            };
+            vec![
+                format!("wf approve {id}{step}"),
+                format!("wf deny {id}{step}"),
+                format!("wf resume {id}"),
+            ]
+        }
+        Life::Interrupted => vec![format!("wf resume {id}")],
+        Life::Ended(outcome) if outcome != crate::machine::Outcome::Succeeded => {
+            vec![match record.run.goal {
+                // A cycle begins with a look, and is not repeated in part.
+                Some(_) => format!("wf goal run {}", goal_name(&record.run.plan, &record.run.path)),
+                None => format!("wf retry {id}"),
+            }]
+        }
+        _ => Vec::new(),
+    }
+}
+
 /// The commands that lead on from here.
 fn next(record: &Record) -> String {
     let id = record.run.id.short();
     let mut commands = Vec::new();
     let failed = |row: &&StepRow| row.state == StepState::Failed && row.started.is_some();
     if let Some(row) = record.steps.iter().find(failed) {
-        let place = word(&place(row).to_string());
+        let place = word(&called(row));
         commands.push(format!("wf logs {id} {place}"));
         commands.push(format!("wf why {id} {place}"));
     }
-    // What is nested goes on with the run around it.
-    let whole = record.run.parent.is_none();
-    match Life::of(&record.run, record.owner) {
-        _ if !whole => {}
-        Life::Waiting => {
-            commands.push(format!("wf approve {id}"));
-            commands.push(format!("wf deny {id}"));
-            commands.push(format!("wf resume {id}"));
-        }
-        Life::Interrupted => commands.push(format!("wf resume {id}")),
-        Life::Ended(outcome) if outcome != crate::machine::Outcome::Succeeded => {
-            commands.push(match record.run.goal {
-                // A cycle begins with a look, and is not repeated in part.
-                Some(_) => format!("wf goal run {}", record.run.plan),
-                None => format!("wf retry {id}"),
-            });
-        }
-        _ => {}
-    }
+    commands.extend(onwards(record));
     if commands.is_empty() {
         return String::new();
     }

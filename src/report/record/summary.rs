@@ -1,8 +1,9 @@
 use std::fmt::Write as _;
 
+use super::Record;
 use super::record::{is_whole, place, took};
 use super::show::doubts;
-use super::{Life, Record};
+use crate::machine::{Place, StepState};
 use crate::report::{believed, counts, elapsed, first_line};
 use crate::store::{CheckRow, StepRow};
 
@@ -12,9 +13,9 @@ const ROWS: usize = 200;
 /// A run as Markdown, for the step summary of GitHub Actions.
 pub fn summary(record: &Record) -> String {
     let run = &record.run;
-    let life = Life::of(run, record.owner).as_str();
+    let life = record.life.as_str();
     let mut text = format!("### {} · {life}\n\n", escape(&run.plan));
-    let took = run.ended.map(|ended| elapsed(ended.since(run.created)));
+    let took = run.took().map(elapsed);
     let took = took.unwrap_or_default();
     let _ = writeln!(
         text,
@@ -44,7 +45,10 @@ pub fn summary(record: &Record) -> String {
 
 fn line(record: &Record, row: &StepRow) -> String {
     let took = took(row).map(elapsed).unwrap_or_default();
-    let result = believed(row.state, row.standing);
+    let result = match row.state {
+        StepState::Failed if row.tolerated => "allowed to fail",
+        state => believed(state, row.standing),
+    };
     let mut why = vec![first_line(&row.why).to_owned()];
     why.extend(record.gap(&place(row)));
     why.extend(doubts(record, row));
@@ -62,15 +66,22 @@ fn checks(record: &Record) -> String {
     let mut text = String::new();
     for check in of_steps.chain(record.own_rulings()) {
         if !check.verdict.passed() {
-            text.push_str(&broken(check));
+            text.push_str(&broken(record, check));
         }
     }
     text
 }
 
-fn broken(check: &CheckRow) -> String {
+fn broken(record: &Record, check: &CheckRow) -> String {
     let verdict = &check.verdict;
-    let step = check.step.as_ref().map_or("the plan", |step| step.as_str());
+    let step = match &check.step {
+        Some(step) => record.called(&Place {
+            step: step.clone(),
+            item: check.item,
+        }),
+        None => "the plan".to_owned(),
+    };
+    let step = escape(&step);
     let (expected, found) = (escape(&verdict.expected), escape(&verdict.found));
     format!(
         "\n**{step}: {}** expected {expected}, found {found}\n",

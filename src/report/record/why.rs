@@ -3,7 +3,7 @@ use std::fmt::Write as _;
 use super::Record;
 use super::record::place;
 use super::trust::untrusted;
-use crate::machine::{Exit, Guard, NOT_CHOSEN, Place, SPENT, StepState};
+use crate::machine::{Exit, Guard, NOT_CHOSEN, NOT_STARTED, Place, SPENT, StepState};
 use crate::model::{Class, Mode, Plan, Step};
 use crate::name::RunId;
 use crate::report::paint::{BOLD, DIM, paint};
@@ -51,7 +51,7 @@ pub fn why(of: &Why<'_>) -> String {
         .plan
         .find(of.place.step.as_str())
         .map(|ix| of.plan.step(ix));
-    text.push_str(&head(of.place, row));
+    text.push_str(&head(&of.record.called(of.place), row));
     let mut reasons = Vec::new();
     match row {
         None => reasons.push("nothing happened to it: the run ended, or is not there yet".into()),
@@ -81,8 +81,8 @@ pub fn why(of: &Why<'_>) -> String {
     text
 }
 
-fn head(place: &Place, row: Option<&StepRow>) -> String {
-    let name = paint(BOLD, &place.to_string());
+fn head(place: &str, row: Option<&StepRow>) -> String {
+    let name = paint(BOLD, place);
     let Some(row) = row else {
         return format!("{name} · not begun\n");
     };
@@ -158,6 +158,10 @@ fn skip_rule(row: &StepRow, step: Option<&Step>) -> String {
         "the rule: once a limit of the budget is reached, less what is kept, no step begins".into()
     } else if row.why == NOT_CHOSEN {
         "`wf retry --only` runs nothing that is not chosen, and it had no result to keep".into()
+    } else if row.why.starts_with(NOT_STARTED) {
+        "the rule: once a step has failed, no other begins, unless `on_failure` is `continue` or \
+         its `when` asks for the state of steps"
+            .into()
     } else if asks {
         "its `when` asks for the state of steps, so it decides alone; it was not true".into()
     } else {

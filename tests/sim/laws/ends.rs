@@ -180,6 +180,7 @@ fn count(look: &Look<'_>) -> Tally {
         *match (end.state, end.standing) {
             (StepState::Succeeded, Standing::Verified) => &mut tally.verified,
             (StepState::Succeeded, _) => &mut tally.reported,
+            (StepState::Failed, _) if end.tolerated => &mut tally.tolerated,
             (StepState::Failed, _) => &mut tally.failed,
             (StepState::Skipped, _) => &mut tally.skipped,
             _ => &mut tally.cancelled,

@@ -33,7 +33,7 @@ pub fn fresh(look: &Look<'_>) -> Result<(), String> {
                 .evidence
                 .is_some_and(|taken| taken != run.content(&stale.place));
             ensure(proved(&book) && changed, || {
-                format!("{stale} is told, and it was {book:?}")
+                format!("{stale:?} is told, and it was {book:?}")
             })
         }
         Fact::RunEnded {

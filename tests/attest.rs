@@ -38,7 +38,7 @@ steps:
     for_each: [a, b]
     env: {ITEM: \"{{ item }}\"}
     run: echo \"$ITEM\" > \"$ITEM.txt\"
-    artifacts: ['*.txt']
+    artifacts: ['{{ item }}.txt']
 verify:
   - {name: there, run: test -s a.txt}
 ---

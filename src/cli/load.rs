@@ -68,7 +68,10 @@ pub fn plan(ui: &Ui, name: &Path, begun: Begun) -> Result<Ready, Failure> {
     }
     if path.is_dir() {
         let failure = Failure::new(Exit::Usage, format!("{shown} is a folder, not a plan"));
-        return Err(failure.hint(format!("`wf check {shown}` checks the plans in it")));
+        return Err(failure.hint(format!(
+            "`wf check {}` checks the plans in it",
+            word(&shown)
+        )));
     }
     let dir = path.parent().unwrap_or(&path);
     let workspace = ui.workspace_of(dir);

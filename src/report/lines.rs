@@ -72,7 +72,7 @@ pub fn word(place: &str) -> String {
 }
 
 /// A goal as a command takes it: by its id where goals are looked for, else by its file.
-pub(super) fn goal_name(id: &str, path: &str) -> String {
+pub fn goal_name(id: &str, path: &str) -> String {
     let known = ["goals/", "workflows/"];
     if known.iter().any(|folder| path.starts_with(folder)) {
         id.to_owned()

@@ -41,7 +41,7 @@ mod words;
 pub use budget::{ledger, noticed};
 pub use forecast::{Forecast, Foreseen};
 pub use gated::{gated, gated_json, lane};
-pub use lines::word;
+pub use lines::{goal_name, word};
 pub use names::Names;
 pub use paint::{BAD, BOLD, DIM, GOOD, NAME, WARN, paint, plain};
 pub use sites::{Site, Sites};

@@ -18,7 +18,7 @@ use crate::exec::{Hands, Stop};
 use crate::gate::{Context, Gated, Pass, Resolved, Ruling, chain, ruling};
 use crate::mask::Mask;
 use crate::model::Gate;
-use crate::report::{Align, BOLD, DIM, Table, WARN, gated, gated_json, lane};
+use crate::report::{Align, BOLD, DIM, Table, WARN, gated, gated_json, lane, word};
 use crate::spec::{self, Disk, Files, GATES};
 
 #[derive(Args, Debug)]
@@ -162,8 +162,9 @@ fn one(ui: &Ui, workspace: &Workspace, path: &Path) -> Result<Arc<Gate>, Failure
     }
     if loaded.root().is_some() {
         let shown = relative(path, ui.env.cwd());
-        let failure = Failure::new(Exit::Invalid, format!("{shown} is a plan, not a gate"));
-        return Err(failure.hint(format!("`wf check {shown}` checks it")));
+        let kind = loaded.goal().map_or("plan", |_| "goal");
+        let failure = Failure::new(Exit::Invalid, format!("{shown} is a {kind}, not a gate"));
+        return Err(failure.hint(format!("`wf check {}` checks it", word(&shown))));
     }
     spec::lower_gate(&loaded).map_err(|error| Failure::new(Exit::Bug, error.to_string()))
 }

@@ -9,6 +9,7 @@ use crate::cli::{Exit, Failure, RunArg, Ui, load};
 use crate::engine;
 use crate::machine::Outcome;
 use crate::name::RunId;
+use crate::report::goal_name;
 use crate::store::{Folder, Reader, RunState};
 
 #[derive(Args, Debug)]
@@ -45,7 +46,10 @@ pub fn run(ui: &Ui, args: &ResumeArgs) -> Result<Exit, Failure> {
         );
         let failure = Failure::new(Exit::Usage, message);
         return Err(match (&row.goal, outcome) {
-            (Some(_), _) => failure.hint(format!("`wf goal run {}` runs another cycle", row.plan)),
+            (Some(_), _) => failure.hint(format!(
+                "`wf goal run {}` runs another cycle",
+                goal_name(&row.plan, &row.path)
+            )),
             (None, Outcome::Succeeded) => failure,
             (None, _) => failure.hint(format!(
                 "wf retry {} repeats what did not succeed",

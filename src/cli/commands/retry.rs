@@ -146,7 +146,10 @@ fn refuse(reader: &Reader, row: &RunRow) -> Result<(), Failure> {
         Life::Ended(_) if row.goal.is_some() => {
             let message = format!("run {short} is part of a cycle of the goal `{}`", row.plan);
             let failure = Failure::new(Exit::Usage, message);
-            Err(failure.hint(format!("`wf goal run {}` runs a cycle of it", row.plan)))
+            Err(failure.hint(format!(
+                "`wf goal run {}` runs a cycle of it",
+                goal_name(&row.plan, &row.path)
+            )))
         }
         Life::Ended(_) => Ok(()),
     }

@@ -17,7 +17,7 @@ impl Other {
         let cwd = ui.env.cwd();
         let shown = relative(&workspace.root.join(path), cwd);
         // The command works in the workspace of the current folder.
-        let here = workspace.root.join(path).starts_with(ui.workspace().root);
+        let here = workspace.root == ui.workspace().root;
         let root = relative(&workspace.root, cwd);
         let (before, named) = if here {
             (String::new(), shown.clone())

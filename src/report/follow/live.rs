@@ -179,7 +179,10 @@ impl<W: Write> Observer for Live<W> {
     }
 
     fn remark(&mut self, run: &RunRef, place: &Place, remark: &Remark) {
-        let text = tell(&remarked(self.board.subject(run, place), remark), self.volume);
+        let text = tell(
+            &remarked(self.board.subject(run, place), remark),
+            self.volume,
+        );
         let text = self.colored(text);
         self.above(&text);
     }

@@ -83,7 +83,7 @@ mod tests {
             }))
         };
         let after = |fact: Option<Fact>, is_goal| {
-            let mut next = Next::of("plan.md", is_goal);
+            let mut next = Next::of("goals/mirror.md", is_goal);
             fact.iter().for_each(|fact| next.take(fact));
             next.commands(&run)
         };

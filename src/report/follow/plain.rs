@@ -62,7 +62,10 @@ impl<W: Write> Observer for Plain<W> {
     }
 
     fn remark(&mut self, run: &RunRef, place: &Place, remark: &Remark) {
-        self.write(&tell(&remarked(self.board.subject(run, place), remark), self.volume));
+        self.write(&tell(
+            &remarked(self.board.subject(run, place), remark),
+            self.volume,
+        ));
     }
 
     fn output(&mut self, run: &RunRef, attempt: &Attempt, _: Stream, bytes: &[u8]) {

@@ -235,7 +235,10 @@ fn onwards(record: &Record) -> Vec<String> {
         Life::Ended(outcome) if outcome != crate::machine::Outcome::Succeeded => {
             vec![match record.run.goal {
                 // A cycle begins with a look, and is not repeated in part.
-                Some(_) => format!("wf goal run {}", goal_name(&record.run.plan, &record.run.path)),
+                Some(_) => format!(
+                    "wf goal run {}",
+                    goal_name(&record.run.plan, &record.run.path)
+                ),
                 None => format!("wf retry {id}"),
             }]
         }

@@ -223,7 +223,10 @@ fn body(bundle: &Bundle, skill: &Skill) -> Vec<Issue> {
     let told = |rule: Rule| {
         !matches!(
             rule,
-            Rule::EnvUndeclared
+            Rule::PipeToShell
+                | Rule::DecodeToShell
+                | Rule::ReverseShell
+                | Rule::EnvUndeclared
                 | Rule::NetDeclared
                 | Rule::NetUndeclared
                 | Rule::PackageInstall

@@ -95,6 +95,17 @@ fn help(rule: Rule) -> &'static str {
         Rule::Secret => "take it out and revoke it: whoever saw the file has it",
         Rule::Hidden => "write the file anew without them",
         Rule::Injection => "read the text as whoever follows it would",
+        Rule::EncryptedArchive | Rule::FetchAndRun => {
+            "ship what is needed as a file of the skill, or name a package of a registry"
+        }
+        Rule::AgentMemory | Rule::AgentSettings => {
+            "let the user decide what agents obey: keep it in the skill"
+        }
+        Rule::Exfiltration => "take it out: no credential leaves the machine",
+        Rule::Covert => "say what is done, and let the user see it",
+        Rule::Encoded | Rule::Concealed => "write it so that a reader sees it",
+        Rule::Miner => "take it out",
+        Rule::RemoteText => "ship the instructions with the skill",
         Rule::NotText => "write the script in UTF-8",
         Rule::TooNested => "write it simpler",
         Rule::EnvUndeclared => "declare it in `metadata.wf` under the script's `env`",

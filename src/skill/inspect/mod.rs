@@ -15,6 +15,7 @@ mod front;
 mod inspect;
 mod issue;
 mod paths;
+mod prose;
 mod python;
 mod report;
 mod rule;

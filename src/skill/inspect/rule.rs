@@ -69,6 +69,16 @@ rules! {
     Secret Danger "secret" "a file holds what looks like a credential";
     Hidden Danger "hidden-unicode" "a file holds characters that nobody sees";
     Injection Danger "injection" "a text holds a marker of prompt injection";
+    EncryptedArchive Danger "encrypted-archive" "a text names an archive and its password: what is in it cannot be inspected";
+    FetchAndRun Danger "fetch-and-run" "a text tells to download a program and run it, or to paste what is fetched into a terminal";
+    AgentMemory Danger "agent-memory" "it changes what agents obey in every session (`CLAUDE.md`, `AGENTS.md`, `SOUL.md`, `MEMORY.md`, `.cursorrules`)";
+    Exfiltration Danger "exfiltration" "credentials, the environment or what the user said are sent away";
+    Covert Danger "covert" "a text tells an agent to act without the user noticing";
+    Encoded Danger "encoded" "a command, an order or an address is encoded, so that nobody reads it";
+    Concealed Danger "concealed" "a text has words where nobody looks: behind very many blanks, or without size or colour";
+    Miner Danger "miner" "it computes for a pool of miners";
+    AgentSettings Need "agent-settings" "it changes the settings of an agent, which start programs";
+    RemoteText Need "remote-text" "a text tells an agent to follow instructions that lie elsewhere and can change";
     NotText Danger "not-text" "a script is not UTF-8";
     TooNested Danger "too-nested" "a script is nested too deeply to be checked";
     EnvUndeclared Need "env-undeclared" "a script reads a variable of the environment that the skill does not declare";

@@ -1,5 +1,6 @@
 //! One tiny skill for each rule, and one for its near miss.
 
+mod prose;
 mod rows;
 
 use std::collections::BTreeSet;
@@ -137,12 +138,12 @@ fn what_is_declared_may_be_used() {
 }
 
 #[test]
-fn what_the_body_shows_is_only_told() {
-    let text = format!("{FRONT}```sh\ncurl x | sh\n```\n");
+fn careless_commands_of_the_body_are_only_told() {
+    let text = format!("{FRONT}```sh\nsudo ls\n```\n");
     let found = looked(&[("SKILL.md", &text)], &Declared::default());
     assert_eq!(
         (found[0].rule, found[0].class),
-        (Rule::PipeToShell, Class::Quality)
+        (Rule::Privilege, Class::Quality)
     );
 }
 

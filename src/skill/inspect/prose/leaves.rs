@@ -1,0 +1,130 @@
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+use super::commands::Found;
+use super::places::{addresses, host};
+use crate::skill::inspect::Rule;
+
+/// Places of credentials.
+pub(super) const SECRETS: &str = r"(?:\.ssh/|\bid_rsa\b|\bid_ed25519\b|\.aws/(?:credentials|config)|~/\.env\b|\$HOME/\.env\b|/\.env\b|(?:^|[\s\x22'`@])\.env(?:\.\w+)?(?:$|[\s\x22'`,;)])|\.netrc\b|\.npmrc\b|\.pypirc\b|\.kube/config\b|\.docker/config\.json|\.gnupg/|\.git-credentials\b|/etc/shadow\b|login\.keychain|keychain-db|\bcookies\.sqlite\b|\blogin data\b|\bwallet\.dat\b|\bkeystore/|\.config/gcloud/|\.config/gh/hosts|application_default_credentials|\.mcp\.json|/mcp\.json|\.openclaw/|\.clawdbot/|\.claude/\.credentials)";
+
+static SENDS: LazyLock<Vec<Regex>> = LazyLock::new(|| {
+    const NET: &str =
+        r"\b(?:curl|wget|nc|ncat|netcat|http|xh|iwr|irm|invoke-webrequest|invoke-restmethod)\b";
+    let all = [
+        format!(r"{NET}[^\n]*(?:\$\(\s*(?:env|printenv|set)\b|\$\(\s*(?:cat|base64|gzip|tar)\b[^)\n]*{SECRETS}|@[^\s]*{SECRETS}|<\s*\S*{SECRETS})"),
+        format!(r"(?:(?:^|[;&|(`]\s*)(?:env|printenv)\b|\b(?:cat|base64|tar|zip|gzip|grep|find)\b[^\n|]*{SECRETS})[^\n]*\|[^\n]*(?:{NET}|\bopenssl s_client\b)"),
+        format!(r"\b(?:scp|rsync|sftp|rclone)\b[^\n]*{SECRETS}[^\n]*:"),
+        r"\b(?:echo|printf)\b[^\n|]*(?:\$\{?\w*(?:token|secret|key|passw\w*|credential)\w*\}?|credential|secret)[^\n|]*\|[^\n]*\b(?:curl|nc|ncat|netcat)\b[^\n]*".to_owned(),
+        r"\becho\b[^\n|]*\|\s*base(?:64|32)\b[^\n|]*\|[^\n]*\b(?:curl|nc|ncat|netcat)\b[^\n]*".to_owned(),
+        r"\b(?:dig|nslookup|host|ping|curl)\b[^\n]*\$\([^)\n]*(?:base(?:64|32)|xxd|od\s)[^)\n]*\)\.[\w.-]+".to_owned(),
+        r"\b(?:dig|nslookup)\b[^\n]*\{\w+\}\.[\w.-]+\.\w+".to_owned(),
+    ];
+    let all = all
+        .iter()
+        .map(|says| Regex::new(&format!("(?im){says}")).ok());
+    all.flatten().collect()
+});
+
+static NAMED: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    Regex::new(
+        r"\b((?:[A-Z][A-Z0-9]*_)+(?:TOKEN|KEY|SECRET|PASSWORD|PASS|URL|CREDENTIALS)(?:_ID)?)\b",
+    )
+    .ok()
+});
+
+/// Credentials whose name says whom they are for: the beginning of the name, and what a host must
+/// have in its name.
+const OWNERS: [(&str, &[&str]); 30] = [
+    ("ANTHROPIC_", &["anthropic", "claude"]),
+    ("AWS_", &["amazonaws", "aws."]),
+    ("AZURE_", &["azure", "microsoft", "windows.net"]),
+    ("CLOUDFLARE_", &["cloudflare"]),
+    ("DATABASE_URL", &["\n"]),
+    ("DB_PASS", &["\n"]),
+    ("DIGITALOCEAN_", &["digitalocean"]),
+    ("DOCKER_", &["docker"]),
+    ("GH_TOKEN", &["github", "ghcr.io"]),
+    ("GITHUB_", &["github", "ghcr.io"]),
+    ("GITLAB_", &["gitlab"]),
+    ("GOOGLE_", &["google"]),
+    ("HEROKU_", &["heroku"]),
+    ("HF_TOKEN", &["huggingface", "hf.co"]),
+    ("HUGGINGFACE_", &["huggingface", "hf.co"]),
+    ("JWT_SECRET", &["\n"]),
+    ("MAILGUN_", &["mailgun"]),
+    ("MONGO", &["mongodb"]),
+    ("MYSQL_", &["\n"]),
+    ("NPM_TOKEN", &["npm"]),
+    ("OPENAI_", &["openai", "azure"]),
+    ("POSTGRES_", &["\n"]),
+    ("PYPI_", &["pypi"]),
+    ("REDIS_", &["\n"]),
+    ("SENDGRID_", &["sendgrid"]),
+    ("SENTRY_", &["sentry"]),
+    ("SLACK_", &["slack"]),
+    ("STRIPE_", &["stripe"]),
+    ("TWILIO_", &["twilio"]),
+    ("VERCEL_", &["vercel"]),
+];
+
+static POSTS: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    Regex::new(r"(?i)\b(?:requests|httpx|session|client|axios)\.(?:post|put|request)\s*\(|\burlopen\s*\(|\burllib\.request\.Request\s*\(|\bfetch\s*\([^\n]*|\bcurl\b[^\n]*(?:\s-d\b|--data|\s-F\b|\s-X\s*P|\s-T\b)").ok()
+});
+
+static DUMPS: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    Regex::new(r"(?i)\bdict\s*\(\s*os\.environ\s*\)|\bos\.environ\.items\s*\(|json\.stringify\s*\(\s*process\.env\b|json\.dumps\s*\(\s*(?:dict\s*\(\s*)?os\.environ\b|object\.entries\s*\(\s*process\.env\s*\)").ok()
+});
+
+static STORES: LazyLock<Option<Regex>> =
+    LazyLock::new(|| Regex::new(&format!("(?im){SECRETS}")).ok());
+
+/// What leaves the machine: credentials that a text sends to somebody.
+pub(super) fn leaves(text: &str) -> Vec<Found> {
+    let mut found = Vec::new();
+    for says in SENDS.iter() {
+        for seen in says.find_iter(text) {
+            let why = "it sends credentials away".to_owned();
+            found.push((Rule::Exfiltration, seen.start(), why));
+        }
+    }
+    found.extend(posted(text));
+    found
+}
+
+/// A program, or a command, that reads credentials and sends something to where they do not belong.
+fn posted(text: &str) -> Option<Found> {
+    let post = POSTS.as_ref()?.find(text)?;
+    let found = |at, why: &str| Some((Rule::Exfiltration, at, why.to_owned()));
+    let hosts: Vec<String> = addresses(text).into_iter().filter_map(host).collect();
+    let is_near = |host: &String| host.starts_with("localhost") || host.starts_with("127.");
+    let has_far = hosts.iter().any(|host| !is_near(host));
+    if has_far && let Some(seen) = DUMPS.as_ref()?.find(text) {
+        return found(
+            seen.start(),
+            "it sends all variables of the environment away",
+        );
+    }
+    if has_far && let Some(seen) = STORES.as_ref()?.find(text) {
+        return found(
+            seen.start(),
+            "it reads where credentials are kept, and sends something away",
+        );
+    }
+    let named = NAMED.as_ref()?.find_iter(text);
+    let mut owned = named.filter_map(|name| {
+        let of = OWNERS
+            .iter()
+            .find(|(begin, _)| name.as_str().starts_with(begin))?;
+        Some((name, of.1))
+    });
+    let (name, _) = owned.find(|(_, owners)| {
+        has_far
+            && !hosts
+                .iter()
+                .any(|host| owners.iter().any(|one| host.contains(one)))
+    })?;
+    let why = format!("{} goes to a host that it is not for", name.as_str());
+    found(name.start().min(post.start()), &why)
+}

@@ -1,0 +1,18 @@
+//! What a text tells whoever obeys it: an agent follows SKILL.md, and what it names, like a program.
+//!
+//! A text is cut into [passages](parts), in which [commands], [orders](says), [blobs](encoded) and
+//! what [nobody sees](unseen) are looked for. What a passage [warns of](mood) is a description and
+//! no instruction: it is told, and refuses nothing. A fence, a comment and a table are read like
+//! any other part of the text.
+
+mod commands;
+mod encoded;
+mod leaves;
+mod mood;
+mod parts;
+mod places;
+mod prose;
+mod says;
+mod unseen;
+
+pub(super) use prose::{described, program, prose};

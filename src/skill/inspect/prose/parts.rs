@@ -1,0 +1,91 @@
+/// A part of a text that is read at once: a paragraph with its list, or a fenced block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Passage<'a> {
+    /// Where it begins, in bytes.
+    pub(super) at: usize,
+    /// Its text.
+    pub(super) text: &'a str,
+    /// In which language it is, if it is a fenced block.
+    pub(super) fence: Option<&'a str>,
+    /// The line before it that is not blank.
+    pub(super) lead: &'a str,
+    /// The heading that it stands under.
+    pub(super) heading: &'a str,
+}
+
+/// The passages of a text, in their order.
+pub(super) fn passages(text: &str) -> Vec<Passage<'_>> {
+    let mut cut = Cut {
+        text,
+        ..Cut::default()
+    };
+    let mut at = 0;
+    for line in text.split_inclusive('\n') {
+        cut.line(line, at);
+        at += line.len();
+    }
+    cut.end(at);
+    cut.found
+}
+
+#[derive(Default)]
+struct Cut<'a> {
+    text: &'a str,
+    found: Vec<Passage<'a>>,
+    /// Where the passage began that is read.
+    from: Option<usize>,
+    /// The sign of the fence that is open, and its language.
+    fence: Option<(&'a str, &'a str)>,
+    lead: &'a str,
+    last: &'a str,
+    heading: &'a str,
+}
+
+impl<'a> Cut<'a> {
+    fn line(&mut self, line: &'a str, at: usize) {
+        let bare = line.trim().trim_start_matches(['>', ' ']);
+        let sign = ["```", "~~~"]
+            .into_iter()
+            .find(|sign| bare.starts_with(sign));
+        match (self.fence, sign) {
+            (Some((open, _)), Some(sign)) if open == sign => {
+                self.end(at);
+                self.fence = None;
+            }
+            (Some(_), _) => {
+                self.from.get_or_insert(at);
+            }
+            (None, Some(sign)) => {
+                self.end(at);
+                self.fence = Some((sign, bare.trim_start_matches(['`', '~']).trim()));
+            }
+            (None, None) if bare.is_empty() => self.end(at),
+            (None, None) => {
+                if self.from.is_none() {
+                    self.lead = self.last;
+                    self.from = Some(at);
+                }
+                if bare.starts_with('#') {
+                    self.heading = bare;
+                }
+                self.last = bare;
+            }
+        }
+    }
+
+    fn end(&mut self, at: usize) {
+        let Some(from) = self.from.take() else { return };
+        let fence = self.fence.map(|(_, language)| language);
+        self.found.push(Passage {
+            at: from,
+            text: self.text.get(from..at).unwrap_or_default(),
+            fence,
+            lead: if fence.is_some() {
+                self.last
+            } else {
+                self.lead
+            },
+            heading: self.heading,
+        });
+    }
+}

@@ -1,0 +1,145 @@
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+use super::commands::{Found, MEMORY};
+use super::leaves::SECRETS;
+use super::places::{addresses, is_publisher};
+use crate::skill::inspect::Rule;
+
+/// An order in prose: what all must be said in one passage.
+struct Order {
+    rule: Rule,
+    why: &'static str,
+    says: Vec<Regex>,
+}
+
+const FETCH: &str = r"\b(?:download(?:ing|ed)?|fetch|get|grab|obtain|visit|go to|navigate to|open|click|install(?:er|ed)?|use)\b";
+const RUN: &str = r"\b(?:run|execute|launch|start|double-?click|open|install)\b";
+const FROM: &str = r"https?://[^\s)>\]`'\x22]+";
+const HARD: &str = r"(?:ssh keys?|private keys?|aws credentials?|cloud credentials?|browser (?:cookies|passwords|history)|saved passwords|seed phrases?|recovery phrases?|wallet (?:files?|keys?)|(?:all|the|any|user'?s?|session) (?:environment variables|env vars|secrets|credentials|passwords|api keys|session tokens?|tokens)|environment variables|conversation history|chat history|system prompt|session (?:data|token))";
+
+static ORDERS: LazyLock<Vec<Order>> = LazyLock::new(|| {
+    let order = |rule, why, all: &[&str]| Order {
+        rule,
+        why,
+        says: all
+            .iter()
+            .filter_map(|one| Regex::new(&format!("(?i){one}")).ok())
+            .collect(),
+    };
+    let hard = format!("(?:{HARD}|{SECRETS})");
+    vec![
+        order(
+            Rule::EncryptedArchive,
+            "it names the password of an archive, whose content nobody can inspect",
+            &[
+                r"\b(?:pass(?:word|code|phrase)?|pwd|pw)\b\s*(?:is\b|[:=-]|for (?:the )?(?:archive|zip|file)(?: is)?[:=]?)?\s*(?:[`\x22'“*]+[\w@#!$%^&.-]{2,40}[`\x22'”*]+|[:=]\s*[\w@#!$%^&.-]{2,40})|\b(?:unzip|unrar|7z)\b[^\n]*\s-p\s*\S+",
+                r"\.(?:zip|rar|7z|tar|gz|dmg|exe|msi)\b|\b(?:unzip|unpack|unrar|extract\w*|decompress\w*|archive|zip|7z)\b",
+                &format!(r"{FROM}|\b(?:download\w*|attached|archive|zip)\b|\.(?:zip|rar|7z)\b"),
+            ],
+        ),
+        order(
+            Rule::FetchAndRun,
+            "whoever follows it downloads a program and runs it",
+            &[&format!(
+                r"(?s){FETCH}.{{0,200}}?https?://[^\s/)>]+/[^\s)>\]`'\x22]*\.(?:zip|exe|dmg|pkg|msi|sh|bash|ps1|bat|cmd|jar|apk|deb|rpm|appimage|scr|iso|7z|rar|vbs|command|bin)\b.{{0,300}}?{RUN}|(?s){FETCH}.{{0,120}}\b(?:zip|executable|binary|installer|agent|driver|tool|utility|driver)\b.{{0,80}}https?://.{{0,200}}?\b(?:run|execute|launch|double-?click)\b"
+            )],
+        ),
+        order(
+            Rule::FetchAndRun,
+            "whoever follows it gets a command from a page and executes it",
+            &[&format!(
+                r"(?s)\b(?:visit|go to|open|navigate to|from|see|copy)\b.{{0,120}}?{FROM}.{{0,200}}?\b(?:copy|paste|execute|run)\b.{{0,80}}?\b(?:commands?|scripts?|snippet|terminal|shell|console|powershell|prompt)\b"
+            )],
+        ),
+        order(
+            Rule::FetchAndRun,
+            "whoever follows it pastes what is encoded or fetched into a terminal",
+            &[
+                r"(?s)\bpaste\b.{0,80}\b(?:terminal|shell|console|powershell|command prompt|cmd)\b|\b(?:terminal|shell|console|powershell)\b.{0,60}\bpaste\b",
+                r"https?://|\bcurl\b|\bwget\b|base64|\beval\b",
+            ],
+        ),
+        order(
+            Rule::FetchAndRun,
+            "whoever follows it installs a program from an address",
+            &[
+                r"(?s)\b(?:install|download)\b.{0,60}\b(?:prerequisites?|dependenc(?:y|ies)|require(?:d|ment)|utility|component|helper|package)\b.{0,80}https?://[^\s/)>]+/[^\s)>\]`'\x22]*\.(?:zip|exe|dmg|pkg|msi|sh|bash|ps1|bat|cmd|jar|scr|7z|rar)\b",
+            ],
+        ),
+        order(
+            Rule::AgentMemory,
+            "it tells an agent to change what agents obey in every session",
+            &[&format!(
+                r"\b(?:append|add|write|insert|inject|save|store|put|copy|modify|edit|overwrite|replace|update|persist)\b[^.\n]{{0,120}}?\b(?:to|into|in|inside|the|your|my|user'?s?)\b[^.\n]{{0,40}}?[`\x22'*(]*(?:~?/[\w./-]*)?{MEMORY}"
+            )],
+        ),
+        order(
+            Rule::Exfiltration,
+            "it tells an agent to send credentials or what the user said away",
+            &[
+                &hard,
+                r"(?s)\b(?:send|sends|sending|post|posts|upload|uploads|forward|transmit|exfiltrate|submit|relay|report|deliver|pass|include|append|attach|encode)\b.{0,160}(?:https?://|\b(?:external|remote|our|analytics|collection|c2|attacker|third-party)\b[^.\n]{0,30}\b(?:server|endpoint|webhook|service|api|url|host)\b|\bwebhook\b|\bas (?:the |a )?`?\w+`? (?:parameter|argument|field)\b|\bparameter\b[^.\n]{0,40}\btool\b)",
+            ],
+        ),
+        order(
+            Rule::Exfiltration,
+            "it tells an agent to read credentials and to keep quiet about it",
+            &[
+                &format!(
+                    r"(?s)\b(?:read|load|collect|gather|harvest|extract|record|cat|access|copy|dump)\b.{{0,200}}(?:{SECRETS}|ssh keys?|private keys?|aws credentials|saved passwords|seed phrases?|session token)"
+                ),
+                r"(?s)\b(?:silent(?:ly)?|secretly|quietly|covertly)\b|\bwithout (?:asking|telling|notifying|informing|alerting|showing|mentioning|the user)|\b(?:do not|don't|never) (?:\w+ ){0,2}(?:mention|display|show|tell|reveal|disclose|inform|notify|alert)\b.{0,40}\b(?:user|human|operator|anyone|response|output)\b",
+            ],
+        ),
+        order(
+            Rule::Covert,
+            "it tells an agent to do something behind the back of the user",
+            &[
+                r"\b(?:silently|secretly|covertly|stealthily|quietly|without (?:the )?(?:user'?s?|their) (?:knowledge|knowing|consent|noticing|awareness)|hidden from the user|keep this (?:behaviou?r )?(?:hidden|secret))\b",
+                r"\b(?:run|execute|send|upload|install|download|post|transmit|forward|exfiltrate|copy|modify|delete|collect|hidden|secret)\b",
+                r"(?s)(?:https?://|\bcurl\b|\bwget\b|\b(?:do not|don'?t|never) (?:\w+ ){0,3}(?:mention|tell|reveal|disclose|inform|notify|alert)\b|\bwithout (?:the )?(?:user'?s?|their) (?:knowledge|knowing|consent|noticing|awareness)\b)",
+            ],
+        ),
+        order(
+            Rule::RemoteText,
+            "it tells an agent to follow instructions that lie elsewhere and can change",
+            &[&format!(
+                r"(?s)\b(?:fetch|download|retrieve|load|read|curl|get|visit)\b.{{0,120}}?{FROM}.{{0,160}}?\b(?:follow|obey|execute|carry out|apply|run|comply with|adhere to)\b.{{0,60}}?\b(?:instructions?|steps|directions|directives|prompt|commands?|rules|guidelines)\b|\b(?:follow|obey|execute|carry out|comply with)\b.{{0,40}}?\b(?:instructions?|steps|directions|directives|prompt|commands?)\b.{{0,60}}?\b(?:at|from|on)\b.{{0,40}}?{FROM}"
+            )],
+        ),
+        order(
+            Rule::DecodeToShell,
+            "it tells an agent to decode what nobody can read, and to follow it",
+            &[
+                r"(?s)\b(?:decode|decrypt|deobfuscate|unscramble|descramble|reconstruct|reassemble|xor|rot13)\b",
+                r"(?s)\b(?:protected|encoded|encrypted|obfuscated|scrambled|merged|hidden) (?:payload|instructions?|commands?|message|string|text)\b|\bpayload\b|\b(?:run|execute|follow|obey|eval)\b.{0,60}\b(?:result|output|decoded|decrypted|it)\b",
+                r"[A-Za-z0-9+/=]{40,}|(?:\d{1,3}\s*,\s*){16,}|[!-~]{60,}",
+            ],
+        ),
+    ]
+});
+
+/// Every order of a text that harms who obeys it.
+pub(super) fn says(text: &str) -> Vec<Found> {
+    let mut found = Vec::new();
+    for order in ORDERS.iter() {
+        let places: Option<Vec<usize>> = order
+            .says
+            .iter()
+            .map(|one| one.find(text).map(|seen| seen.start()))
+            .collect();
+        let Some(at) = places.and_then(|places| places.into_iter().min()) else {
+            continue;
+        };
+        let from = addresses(text);
+        let is_known = !from.is_empty() && from.iter().all(|from| is_publisher(from));
+        let why = order.why.to_owned();
+        found.push(match order.rule {
+            Rule::FetchAndRun if is_known => (Rule::PackageInstall, at, why),
+            rule => (rule, at, why),
+        });
+    }
+    found
+}

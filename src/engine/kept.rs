@@ -212,7 +212,7 @@ impl Look<'_> {
         let mut made = put_back.clone();
         made.extend(artifacts.map(|file| (file.path.as_str(), file.digest)));
         let own = |path: &str, is: &Value| {
-            let made = made.get(path).map(|digest| digest.to_string());
+            let made = made.get(path).map(ToString::to_string);
             made.as_deref() == is.as_str()
         };
         let mut globs = cache.inputs.clone();

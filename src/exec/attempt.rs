@@ -129,21 +129,19 @@ pub async fn run(job: Job, ties: Ties) -> Gone {
         // In a sandbox a file can only be shown if it is there.
         let _ = File::create_new(&job.output);
     }
-    let mut service = false;
-    let exit = if *ties.stop.borrow() == Stop::No {
+    let (exit, service) = if *ties.stop.borrow() == Stop::No {
         match process::spawn(&job.command, &ties.mark) {
             Ok(process) => {
                 if let Some(tell) = ties.on_start {
                     tell(process.id(), process.start());
                 }
                 let end = supervise(process, limits, ties.stop, &mut writer).await;
-                service = end.service;
-                end.exit
+                (end.exit, end.service)
             }
-            Err(unable) => unable.into(),
+            Err(unable) => (unable.into(), false),
         }
     } else {
-        Exit::Cancelled
+        (Exit::Cancelled, false)
     };
     // What failed has used something up all the same.
     let bytes = read_bounded(&job.output);

@@ -124,7 +124,9 @@ impl Machine {
             } => {
                 if !self.has_begun() {
                     self.begin(approved, fixed);
-                    dropped.into_iter().for_each(|one| self.emit(one.into()));
+                    for one in dropped {
+                        self.emit(one.into());
+                    }
                     self.take_over(kept, left);
                     self.advised(advice);
                     self.gate_start();

@@ -1,6 +1,6 @@
 //! Results that are not what their runs left.
 
-use super::*;
+use super::{Case, Fate, only, plan};
 
 #[test]
 fn what_is_not_what_it_was_runs_again_and_what_depends_on_it() {

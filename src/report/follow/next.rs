@@ -84,7 +84,9 @@ mod tests {
         };
         let after = |fact: Option<Fact>, is_goal| {
             let mut next = Next::of("goals/mirror.md", is_goal);
-            fact.iter().for_each(|fact| next.take(fact));
+            if let Some(fact) = &fact {
+                next.take(fact);
+            }
             next.commands(&run)
         };
         use ApprovalPolicy::{Owner, Reviewed};

@@ -66,7 +66,7 @@ static SHAPES: LazyLock<Vec<Shape>> = LazyLock::new(|| {
         shape(
             Rule::DecodeToShell,
             "what is decoded is executed at once",
-            r"\b(?:exec|eval|function)\s*\(\s*(?:compile\s*\(\s*)?(?:\w+\.)*(?:b(?:64|32|85|16)decode|a85decode|decompress|unhexlify|fromhex|atob|unescape|from\s*\([^\n)]*base64|marshal\.loads|loads\s*\(\s*(?:\w+\.)*b64decode)[^\n]*|\bmarshal\.loads\s*\(\s*(?:\w+\.)*b\d\ddecode[^\n]*",
+            r"\b(?:exec|eval|function)\s*\([^\n]{0,80}(?:\bb(?:64|32|85|16)decode|\ba85decode|decompress|unhexlify|fromhex|\batob\b|\bunescape\b|base64[\x22']|marshal\.loads)[^\n]*|\bmarshal\.loads\s*\(\s*(?:\w+\.)*b\d\ddecode[^\n]*",
         ),
         shape(
             Rule::DecodeToShell,

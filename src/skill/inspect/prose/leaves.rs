@@ -36,7 +36,7 @@ static NAMED: LazyLock<Option<Regex>> = LazyLock::new(|| {
 
 /// Credentials whose name says whom they are for: the beginning of the name, and what a host must
 /// have in its name.
-const OWNERS: [(&str, &[&str]); 30] = [
+const OWNERS: [(&str, &[&str]); 31] = [
     ("ANTHROPIC_", &["anthropic", "claude"]),
     ("AWS_", &["amazonaws", "aws."]),
     ("AZURE_", &["azure", "microsoft", "windows.net"]),
@@ -64,6 +64,7 @@ const OWNERS: [(&str, &[&str]); 30] = [
     ("SENDGRID_", &["sendgrid"]),
     ("SENTRY_", &["sentry"]),
     ("SLACK_", &["slack"]),
+    ("SSH_", &["\n"]),
     ("STRIPE_", &["stripe"]),
     ("TWILIO_", &["twilio"]),
     ("VERCEL_", &["vercel"]),

@@ -7,7 +7,7 @@ use super::parts::Passage;
 /// Words with which a text warns of what it shows.
 static WARNS: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(
-        r"(?i)\b(?:never|avoid(?:s|ing)?|don'?t|do not|must not|should(?:n'?t| not)|refuse[sd]?|reject(?:s|ed)?|flag(?:s|ged)?|detect(?:s|ed|ion|ing)?|block(?:s|ed)?|forbid(?:s|den)?|dangerous|malicious|attack(?:s|ers?|ing)?|vulnerab\w+|exploit\w*|unsafe|insecure|suspicious|red flags?|anti-?patterns?|harmful|threats?|indicators? of|instead of|rather than|compromised?|injections?|untrusted|adversar\w+|phishing|malware|wrong|bad|catch(?:es)?|search for|look for|scan for)\b|❌|✗|🚫",
+        r"(?i)\b(?:never|avoid(?:s|ing)?|don'?t|do not|must not|should(?:n'?t| not)|refuse[sd]?|reject(?:s|ed)?|flag(?:s|ged)?|detect(?:s|ed|ion|ing)?|block(?:s|ed)?|forbid(?:s|den)?|dangerous|malicious|attack(?:s|ers?|ing)?|vulnerab\w+|exploit\w*|unsafe|insecure|suspicious|red flags?|anti-?patterns?|harmful|threats?|indicators? of|instead of|rather than|compromised?|injections?|untrusted|adversar\w+|phishing|malware|wrong|bad|arbitrary (?:code|commands?)|catch(?:es)?|search for|look for|scan for)\b|❌|✗|🚫",
     )
     .ok()
 });

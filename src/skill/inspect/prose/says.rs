@@ -97,7 +97,7 @@ static ORDERS: LazyLock<Vec<Order>> = LazyLock::new(|| {
             Rule::Covert,
             "it tells an agent to do something behind the back of the user",
             &[
-                r"\b(?:silently|secretly|covertly|stealthily|quietly|without (?:the )?(?:user'?s?|their) (?:knowledge|knowing|consent|noticing|awareness)|hidden from the user|keep this (?:behaviou?r )?(?:hidden|secret))\b",
+                r"\b(?:silently|secretly|covertly|stealthily|quietly)\s+(?:\w+\s+){0,2}(?:run|execute|send|upload|install|download|post|transmit|forward|exfiltrate|copy|collect|fetch|read|call)|\b(?:without (?:the )?(?:user'?s?|their) (?:knowledge|knowing|consent|noticing|awareness)|hidden from the user|keep this (?:behaviou?r )?(?:hidden|secret))\b",
                 r"\b(?:run|execute|send|upload|install|download|post|transmit|forward|exfiltrate|copy|modify|delete|collect|hidden|secret)\b",
                 r"(?s)(?:https?://|\bcurl\b|\bwget\b|\b(?:do not|don'?t|never) (?:\w+ ){0,3}(?:mention|tell|reveal|disclose|inform|notify|alert)\b|\bwithout (?:the )?(?:user'?s?|their) (?:knowledge|knowing|consent|noticing|awareness)\b)",
             ],
@@ -125,15 +125,15 @@ static ORDERS: LazyLock<Vec<Order>> = LazyLock::new(|| {
 pub(super) fn says(text: &str) -> Vec<Found> {
     let mut found = Vec::new();
     for order in ORDERS.iter() {
-        let places: Option<Vec<usize>> = order
-            .says
-            .iter()
-            .map(|one| one.find(text).map(|seen| seen.start()))
-            .collect();
-        let Some(at) = places.and_then(|places| places.into_iter().min()) else {
+        let seen: Option<Vec<_>> = order.says.iter().map(|one| one.find(text)).collect();
+        let seen = seen.unwrap_or_default();
+        let Some(at) = seen.iter().map(regex::Match::start).min() else {
             continue;
         };
-        let from = addresses(text);
+        let from: Vec<&str> = seen
+            .iter()
+            .flat_map(|seen| addresses(seen.as_str()))
+            .collect();
         let is_known = !from.is_empty() && from.iter().all(|from| is_publisher(from));
         let why = order.why.to_owned();
         found.push(match order.rule {

@@ -1,7 +1,7 @@
 use std::collections::BTreeSet;
 
 use super::python::Dialect;
-use super::rules::{Given, Look, assigned, other, python, shell};
+use super::rules::{Given, Look, assigned, loaded, other, python, shell};
 use super::{Class, Detect, Issue, Rule, front, paths, texts};
 use crate::skill::{Bundle, Declared, Skill};
 
@@ -82,7 +82,7 @@ pub fn inspect(case: &Case<'_>) -> Vec<Issue> {
             issues.push(Issue::new(Rule::ScriptMissing, "SKILL.md", 0, why));
         }
     }
-    let set = set_anywhere(case.bundle);
+    let shared = Shared::of(case.bundle);
     for (path, file) in &case.bundle.files {
         issues.extend(texts::texts(case.detect, path, &file.bytes));
         let declared = case.declared.scripts.get(path);
@@ -91,7 +91,7 @@ pub fn inspect(case: &Case<'_>) -> Vec<Issue> {
                 (path, &file.bytes),
                 language,
                 &given(case.declared, path),
-                &set,
+                &shared,
             ),
             None => unread(path, file.is_executable || declared.is_some(), &file.bytes),
         });
@@ -120,21 +120,47 @@ fn given(declared: &Declared, path: &str) -> Given {
     }
 }
 
-/// The variables that any shell script of the skill sets: those that load another have them, too.
-fn set_anywhere(bundle: &Bundle) -> BTreeSet<String> {
-    let scripts = bundle.files.iter().filter(|(path, file)| {
-        let is_shell = matches!(language(path, &file.bytes), Some(Language::Shell { .. }));
-        is_shell && file.bytes.len() <= LARGEST
-    });
-    let texts = scripts.filter_map(|(_, file)| std::str::from_utf8(&file.bytes).ok());
-    texts.flat_map(assigned).collect()
+/// What the shell scripts of a skill that load each other have in common.
+#[derive(Default)]
+struct Shared {
+    /// The variables that any of them sets.
+    set: BTreeSet<String>,
+    /// The names of the files that one of them loads.
+    loaded: BTreeSet<String>,
+}
+
+impl Shared {
+    fn of(bundle: &Bundle) -> Self {
+        let mut shared = Self::default();
+        for (path, file) in &bundle.files {
+            let is_shell = matches!(language(path, &file.bytes), Some(Language::Shell { .. }));
+            if let Ok(text) = std::str::from_utf8(&file.bytes)
+                && is_shell
+                && text.len() <= LARGEST
+            {
+                shared.set.extend(assigned(text));
+                shared.loaded.extend(loaded(text));
+            }
+        }
+        shared
+    }
+
+    /// The variables that are set for a script from outside of it: it loads another, or another
+    /// loads it.
+    fn with(&self, path: &str, text: &str) -> BTreeSet<String> {
+        let name = path.rsplit('/').next().unwrap_or_default();
+        if self.loaded.contains(name) || !loaded(text).is_empty() {
+            return self.set.clone();
+        }
+        BTreeSet::new()
+    }
 }
 
 fn script(
     (path, bytes): (&str, &[u8]),
     language: Language,
     given: &Given,
-    set: &BTreeSet<String>,
+    shared: &Shared,
 ) -> Vec<Issue> {
     let Ok(text) = std::str::from_utf8(bytes) else {
         return vec![Issue::new(
@@ -150,14 +176,7 @@ fn script(
     }
     let mut look = Look::new(path, given);
     match language {
-        Language::Shell { .. } => {
-            let loads = text.lines().any(|line| {
-                let line = line.trim_start();
-                line.starts_with(". ") || line.starts_with("source ")
-            });
-            let none = BTreeSet::new();
-            shell(&mut look, (text, 0), if loads { set } else { &none });
-        }
+        Language::Shell { .. } => shell(&mut look, (text, 0), &shared.with(path, text)),
         Language::Python => python(&mut look, (text, 0)),
         Language::Script => other(&mut look, text, Dialect::Script),
         Language::Other => {

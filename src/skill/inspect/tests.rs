@@ -2,6 +2,7 @@
 
 mod prose;
 mod rows;
+mod shells;
 
 use std::collections::BTreeSet;
 

@@ -12,8 +12,9 @@ mod program;
 mod python;
 mod run;
 mod shell;
+mod values;
 
 pub(super) use look::{Given, Look};
 pub(super) use other::other;
 pub(super) use python::python;
-pub(super) use shell::{assigned, shell};
+pub(super) use shell::{assigned, loaded, shell};

@@ -7,6 +7,11 @@ const BEFORE: [&str; 21] = [
     "flock", "strace",
 ];
 
+/// Those of them whose first argument that is no option is the program.
+pub(super) const SHIFTS: [&str; 7] = [
+    "exec", "command", "builtin", "nohup", "setsid", "sudo", "doas",
+];
+
 /// Shells.
 pub(super) const SHELLS: [&str; 7] = ["sh", "bash", "dash", "zsh", "ksh", "ash", "fish"];
 

@@ -19,6 +19,13 @@ pub(super) fn runs(
         match program.name {
             "eval" => evaluates(look, program, set),
             "source" | "." => sources(look, program),
+            "trap" => {
+                if let [code, _, ..] = program.args
+                    && code.is_fixed()
+                {
+                    look.deeper(code.at, |look| shell(look, (&code.text, code.at), set));
+                }
+            }
             _ if program.is_shell() => {
                 if let Some(code) = program.code('c') {
                     executes(look, code, |look| shell(look, (&code.text, code.at), set));
@@ -55,7 +62,6 @@ pub(super) fn runs(
             _ => {}
         }
     }
-    unknown(look, command);
 }
 
 /// A text that is executed: it must be fixed, and then it is looked at.
@@ -119,33 +125,22 @@ fn is_bare(program: &Program<'_>) -> bool {
     }
 }
 
-/// A program whose name is only known at run time.
-fn unknown(look: &mut Look<'_>, command: &Command) {
-    let Some(first) = command.words.first() else {
-        return;
-    };
-    let name = first.text.rsplit('/').next().unwrap_or_default();
-    if !first.is_fixed() && (name.contains(UNKNOWN)) {
-        let is_argument = first.vars.iter().any(super::super::shell::Var::is_argument);
-        let why = if is_argument {
-            "it executes what it is given as arguments"
-        } else {
-            "which program it executes is only known at run time"
-        };
-        look.find(Rule::ArgumentRun, first.at, why);
-    }
-}
-
 /// Looks at what is piped into a program that executes what it reads.
 pub(super) fn piped(look: &mut Look<'_>, pipeline: &Pipeline) {
-    for (at, command) in pipeline.iter().enumerate().skip(1) {
+    for (at, command) in pipeline.commands.iter().enumerate() {
+        if at == 0 && pipeline.before.is_empty() {
+            continue;
+        }
         let all = programs(command);
         let runs = all.iter().find(|one| {
             (one.is_shell() || one.is_interpreter()) && one.code('c').is_none() && is_bare(one)
         });
         let Some(runs) = runs else { continue };
-        let before: Vec<&Command> = pipeline.iter().take(at).collect();
-        let before: Vec<Program<'_>> = before.into_iter().flat_map(programs).collect();
+        let before = pipeline
+            .before
+            .iter()
+            .chain(pipeline.commands.iter().take(at));
+        let before: Vec<Program<'_>> = before.flat_map(programs).collect();
         let (rule, what) = if before
             .iter()
             .any(|one| matches!(one.name, "nc" | "ncat" | "netcat" | "socat"))
@@ -169,7 +164,7 @@ pub(super) fn piped(look: &mut Look<'_>, pipeline: &Pipeline) {
 
 /// A shell whose output goes to somebody else.
 fn shell_to_net(look: &mut Look<'_>, pipeline: &Pipeline) {
-    let all: Vec<Program<'_>> = pipeline.iter().flat_map(programs).collect();
+    let all: Vec<Program<'_>> = pipeline.commands.iter().flat_map(programs).collect();
     let shell = all
         .iter()
         .position(|one| SHELLS.contains(&one.name) && is_bare(one) | one.short('i'));

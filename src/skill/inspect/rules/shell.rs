@@ -5,8 +5,9 @@ use super::look::Look;
 use super::network::reaches;
 use super::program::programs;
 use super::run::{piped, runs};
+use super::values::Values;
 use crate::skill::inspect::Rule;
-use crate::skill::inspect::shell::{Shell, Var, read};
+use crate::skill::inspect::shell::{DECLARING, Shell, UNKNOWN, Var, read};
 
 /// Looks at a shell script. `base` is where it stands in its file; `outer` are the variables that
 /// whatever executes it sets.
@@ -26,19 +27,26 @@ pub(in crate::skill::inspect) fn shell(
     let mut set = names(&script);
     set.extend(outer.iter().cloned());
     let ends_unset = ends_unset(&script);
+    let values = Values::of(&script);
     for pipeline in &script.pipelines {
-        for command in pipeline {
+        for command in &pipeline.commands {
             files(look, command);
-            let all = programs(command);
-            for program in &all {
-                let has_unset =
-                    !ends_unset && unset(program.args.iter().flat_map(|arg| &arg.vars), &set);
-                danger(look, program, has_unset);
-                if let Some(what) = reaches(program) {
-                    look.net(&what, program.at);
+            let meant = values.meant(command);
+            for command in &meant.commands {
+                let all = programs(command);
+                for program in &all {
+                    let has_unset =
+                        !ends_unset && unset(program.args.iter().flat_map(|arg| &arg.vars), &set);
+                    danger(look, program, has_unset);
+                    if let Some(what) = reaches(program) {
+                        look.net(&what, program.at);
+                    }
                 }
+                runs(look, command, &all, &set);
             }
-            runs(look, command, &all, &set);
+            if let Some((at, is_argument)) = meant.unknown {
+                unknown(look, at, is_argument);
+            }
         }
         piped(look, pipeline);
     }
@@ -50,6 +58,29 @@ pub(in crate::skill::inspect) fn shell(
             look.reads(&var.name, var.at);
         }
     }
+}
+
+/// A program whose name is only known at run time.
+fn unknown(look: &mut Look<'_>, at: usize, is_argument: bool) {
+    let why = if is_argument {
+        "it executes what it is given as arguments"
+    } else {
+        "which program it executes is only known at run time"
+    };
+    look.find(Rule::ArgumentRun, at, why);
+}
+
+/// The names of the files that a shell script loads into itself.
+pub(in crate::skill::inspect) fn loaded(text: &str) -> BTreeSet<String> {
+    let script = read(text, 0);
+    let loads = script.commands().filter_map(|command| {
+        let [program, file, ..] = command.words.as_slice() else {
+            return None;
+        };
+        matches!(program.text.as_str(), "." | "source").then_some(&file.text)
+    });
+    let names = loads.filter_map(|path| path.rsplit(['/', UNKNOWN]).next());
+    names.map(str::to_owned).collect()
 }
 
 /// The variables that a shell script sets.
@@ -65,7 +96,7 @@ fn unset<'a>(mut vars: impl Iterator<Item = &'a Var>, set: &BTreeSet<String>) ->
 /// Every use of a variable.
 fn uses(script: &Shell) -> Vec<&Var> {
     let mut found: Vec<&Var> = script.vars.iter().collect();
-    for command in script.pipelines.iter().flatten() {
+    for command in script.commands() {
         let values = command.sets.iter().map(|(_, value)| value);
         let words = command
             .words
@@ -79,7 +110,7 @@ fn uses(script: &Shell) -> Vec<&Var> {
 
 /// Whether the script ends where it uses a variable that is not set.
 fn ends_unset(script: &Shell) -> bool {
-    script.pipelines.iter().flatten().any(|command| {
+    script.commands().any(|command| {
         let words: Vec<&str> = command
             .words
             .iter()
@@ -97,23 +128,17 @@ fn ends_unset(script: &Shell) -> bool {
 
 fn names(script: &Shell) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
-    for command in script.pipelines.iter().flatten() {
+    for command in script.commands() {
         found.extend(command.sets.iter().map(|(name, _)| name.clone()));
         let mut words = command.words.iter().map(|word| word.text.as_str());
         let first = words.next().unwrap_or_default();
         let is_name = |word: &&&str| !word.starts_with('-') && !word.contains('\0');
         let rest: Vec<&str> = words.collect();
         match first {
-            "export" | "local" | "readonly" | "declare" | "typeset" => {
-                let is_local = first != "export" && first != "readonly";
-                let named = rest.iter().filter(|word| is_local || word.contains('='));
-                let bare = named.filter(is_name).map(|word| {
-                    word.split(['=', '[', '+'])
-                        .next()
-                        .unwrap_or_default()
-                        .to_owned()
-                });
-                found.extend(bare);
+            // Those with a value are among what is set.
+            "export" | "readonly" => {}
+            _ if DECLARING.contains(&first) => {
+                found.extend(rest.iter().filter(is_name).map(|name| (*name).to_owned()));
             }
             "read" | "mapfile" | "readarray" | "let" => {
                 found.extend(

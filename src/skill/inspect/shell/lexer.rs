@@ -1,19 +1,16 @@
-use super::words::{Command, Pipeline, Shell, Word};
+use std::rc::Rc;
+
+use super::groups::Open;
+use super::words::{Command, Shell, Word};
 
 /// How deeply commands may be nested.
 pub(super) const DEEPEST: usize = 40;
-
-/// Words that only say how the commands after them hang together.
-const KEYWORDS: [&str; 17] = [
-    "if", "then", "else", "elif", "fi", "do", "done", "while", "until", "!", "{", "}", "time",
-    "esac", "function", "coproc", ";;",
-];
 
 /// Reads a script. `base` is where the text stands in its file.
 pub(in crate::skill::inspect) fn read(text: &str, base: usize) -> Shell {
     let mut reader = Reader::new(text, base, 0);
     while reader.peek().is_some() {
-        reader.commands(Vec::new(), false);
+        reader.commands(Rc::from([]), false);
     }
     reader.out
 }
@@ -27,6 +24,8 @@ pub(super) struct Reader<'a> {
     pub(super) out: Shell,
     /// Where the text ends that the commands of this line are given to read.
     pub(super) given: Option<usize>,
+    /// The function whose body is read.
+    pub(super) function: Option<Rc<str>>,
 }
 
 impl<'a> Reader<'a> {
@@ -38,6 +37,7 @@ impl<'a> Reader<'a> {
             depth,
             out: Shell::default(),
             given: None,
+            function: None,
         }
     }
 
@@ -64,14 +64,15 @@ impl<'a> Reader<'a> {
     }
 
     /// Reads commands to the end, or to the `)` that closes them. `before` is what is piped into
-    /// the first.
-    pub(super) fn commands(&mut self, before: Pipeline, is_inner: bool) {
-        let mut all = Open {
-            pipeline: before,
-            command: Command::default(),
-        };
+    /// them.
+    pub(super) fn commands(&mut self, before: Rc<[Command]>, is_inner: bool) {
+        let mut all = Open::new(before);
         loop {
             self.blanks();
+            if all.is_at_pattern() {
+                self.pattern(&mut all);
+                continue;
+            }
             let Some(c) = self.peek() else { break };
             match c {
                 '\n' => {
@@ -81,6 +82,9 @@ impl<'a> Reader<'a> {
                 ';' => {
                     self.at += 1;
                     all.end(&mut self.out.pipelines);
+                    if self.takes(";&") || self.takes(";") || self.takes("&") {
+                        all.next_pattern();
+                    }
                 }
                 '&' if !self.rest().starts_with("&>") => {
                     self.at += if self.rest().starts_with("&&") { 2 } else { 1 };
@@ -96,38 +100,48 @@ impl<'a> Reader<'a> {
                     if is_inner {
                         break;
                     }
-                    // What stood before it is a pattern of `case`.
-                    all = Open::default();
+                    // It closes nothing: what stood before it is as good as a pattern.
+                    all.command = Command::default();
                 }
                 '(' => self.parenthesis(&mut all),
                 '#' => self.comment(),
                 _ if self.redirection(&mut all.command) => {}
-                _ => self.next_word(&mut all.command),
+                _ => self.next_word(&mut all),
             }
         }
         all.end(&mut self.out.pipelines);
+        while all.close(&mut self.out.pipelines, &mut self.function) {}
     }
 
     /// A subshell, arithmetic, or the parentheses after the name of a function.
     fn parenthesis(&mut self, all: &mut Open) {
+        let is_first = all.command.words.is_empty() && all.command.sets.is_empty();
         if self.is_arithmetic() && self.takes("((") {
             self.arithmetic(&mut Word::default());
-        } else if all.command.words.is_empty() && all.command.sets.is_empty() {
+        } else if is_first {
             self.at += 1;
-            let before = std::mem::take(&mut all.pipeline);
+            let outer = self.function.clone();
+            self.function = all.named.take().or(outer.clone());
+            let before = all.piped(&mut self.out.pipelines);
             let from = self.out.pipelines.len();
             self.inside(before);
-            self.blanks();
-            if self.rest().starts_with('|') && !self.rest().starts_with("||") {
-                // What they all print goes on.
-                let inner = self.out.pipelines.get(from..).unwrap_or_default();
-                all.pipeline = inner.iter().flatten().cloned().collect();
-            }
+            self.function = outer;
+            self.goes_on(all, from);
         } else {
             self.at += 1;
             self.blanks();
             let _ = self.takes(")");
+            let name = all.command.words.first().map(|word| word.text.as_str());
+            all.named = name.map(Rc::from);
             all.command = Command::default();
+        }
+    }
+
+    /// What the commands of a group print goes on, if a pipe follows.
+    pub(super) fn goes_on(&mut self, all: &mut Open, from: usize) {
+        self.blanks();
+        if self.rest().starts_with('|') && !self.rest().starts_with("||") {
+            all.joined(self.out.pipelines.get(from..).unwrap_or_default());
         }
     }
 
@@ -154,10 +168,9 @@ impl<'a> Reader<'a> {
     }
 
     /// Commands up to a `)`.
-    pub(super) fn inside(&mut self, before: Pipeline) {
+    pub(super) fn inside(&mut self, before: Rc<[Command]>) {
         if self.depth >= DEEPEST {
-            self.out.too_deep = true;
-            self.at = self.text.len();
+            self.gives_up();
             return;
         }
         self.depth += 1;
@@ -165,7 +178,13 @@ impl<'a> Reader<'a> {
         self.depth -= 1;
     }
 
-    fn blanks(&mut self) {
+    /// Reads no further: it is nested too deeply.
+    pub(super) fn gives_up(&mut self) {
+        self.out.too_deep = true;
+        self.at = self.text.len();
+    }
+
+    pub(super) fn blanks(&mut self) {
         loop {
             let rest = self.rest();
             let joined = ["\\\n", "\\\r\n"]
@@ -180,28 +199,30 @@ impl<'a> Reader<'a> {
     }
 
     /// The end of a line, and what its commands are given to read.
-    fn line(&mut self) {
+    pub(super) fn line(&mut self) {
         self.at = self.given.take().unwrap_or(0).max(self.at + 1);
     }
 
-    fn comment(&mut self) {
+    pub(super) fn comment(&mut self) {
         let rest = self.rest();
         self.at += rest.find('\n').unwrap_or(rest.len());
     }
 
-    fn next_word(&mut self, command: &mut Command) {
-        if command.words.is_empty()
+    fn next_word(&mut self, all: &mut Open) {
+        let command = &mut all.command;
+        let is_first = command.words.is_empty();
+        if (is_first || declares(command))
             && let Some(name) = self.assigned()
         {
             let value = self.value();
-            command.at = if command.sets.is_empty() {
-                value.at
-            } else {
-                command.at
-            };
+            if is_first && command.sets.is_empty() {
+                command.at = value.at;
+                command.function.clone_from(&self.function);
+            }
             command.sets.push((name, value));
             return;
         }
+        let is_bare = is_first && command.sets.is_empty();
         let from = self.at;
         let word = self.word();
         if self.at == from {
@@ -209,17 +230,19 @@ impl<'a> Reader<'a> {
             self.next();
             return;
         }
-        let is_first = command.words.is_empty();
-        if is_first && !word.is_quoted && KEYWORDS.contains(&word.text.as_str()) {
+        if is_bare && !word.is_quoted && self.keyword(all, &word.text) {
             return;
         }
-        if is_first && word.text == "[[" && !word.is_quoted {
-            self.test(command);
-        }
+        let command = &mut all.command;
+        let is_test = is_first && word.text == "[[" && !word.is_quoted;
         if is_first {
             command.at = word.at;
+            command.function.clone_from(&self.function);
         }
         command.words.push(word);
+        if is_test {
+            self.test(command);
+        }
     }
 
     /// The words of `[[ ]]`, in which signs have another meaning.
@@ -250,7 +273,7 @@ impl<'a> Reader<'a> {
         let mut after = rest.get(long..)?;
         if after.starts_with('[') {
             let end = after.find([']', '\n'])?;
-            after = after.get(end..)?.strip_prefix(']')?;
+            after = after.get(end..)?.trim_start_matches(']');
         }
         let after = after
             .strip_prefix("+=")
@@ -273,26 +296,12 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// What is being read.
-#[derive(Default)]
-struct Open {
-    pipeline: Pipeline,
-    command: Command,
+/// Whether the arguments of a command set variables, as `local a="$1"` does.
+fn declares(command: &Command) -> bool {
+    let first = command.words.first().filter(|first| !first.is_quoted);
+    first.is_some_and(|first| DECLARING.contains(&first.text.as_str()))
 }
 
-impl Open {
-    fn pipe(&mut self) {
-        let command = std::mem::take(&mut self.command);
-        if command != Command::default() {
-            self.pipeline.push(command);
-        }
-    }
-
-    fn end(&mut self, out: &mut Vec<Pipeline>) {
-        self.pipe();
-        let pipeline = std::mem::take(&mut self.pipeline);
-        if !pipeline.is_empty() {
-            out.push(pipeline);
-        }
-    }
-}
+/// What sets the variables that are its arguments.
+pub(in crate::skill::inspect) const DECLARING: [&str; 5] =
+    ["export", "local", "readonly", "declare", "typeset"];

@@ -1,3 +1,5 @@
+use std::rc::Rc;
+
 /// A word of a command, with its quotes removed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(in crate::skill::inspect) struct Word {
@@ -9,6 +11,10 @@ pub(in crate::skill::inspect) struct Word {
     pub(in crate::skill::inspect) vars: Vec<Var>,
     /// Whether a command is executed for its value.
     pub(in crate::skill::inspect) has_command: bool,
+    /// The words of the command that is executed for its value, if it is a single one.
+    pub(in crate::skill::inspect) inner: Vec<Self>,
+    /// The words of a list in parentheses, if it is one.
+    pub(in crate::skill::inspect) items: Vec<Self>,
     /// Whether any of it is quoted.
     pub(in crate::skill::inspect) is_quoted: bool,
 }
@@ -18,13 +24,19 @@ impl Word {
     pub(in crate::skill::inspect) fn is_fixed(&self) -> bool {
         self.vars.is_empty() && !self.has_command
     }
+
+    /// The variable that it is, if it is nothing but one.
+    pub(in crate::skill::inspect) fn variable(&self) -> Option<&Var> {
+        let is_alone = !self.has_command && self.text.chars().eq([UNKNOWN]);
+        self.vars.first().filter(|_| is_alone)
+    }
 }
 
 /// What stands in a text for what is only known at run time.
 pub(in crate::skill::inspect) const UNKNOWN: char = '\0';
 
 /// The use of a variable.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(in crate::skill::inspect) struct Var {
     /// Where, in bytes.
     pub(in crate::skill::inspect) at: usize,
@@ -36,6 +48,10 @@ pub(in crate::skill::inspect) struct Var {
     pub(in crate::skill::inspect) is_guarded: bool,
     /// Whether the script sets it there: `${X:=value}`.
     pub(in crate::skill::inspect) sets: bool,
+    /// Its value where it is not set, if that is known: `${X:-value}`.
+    pub(in crate::skill::inspect) default: Option<String>,
+    /// How many of a list are left out: 1 in `${@:2}`.
+    pub(in crate::skill::inspect) skips: usize,
 }
 
 impl Var {
@@ -61,10 +77,18 @@ pub(in crate::skill::inspect) struct Command {
     pub(in crate::skill::inspect) reads: Vec<Word>,
     /// What it is given to read: where it begins, and its text.
     pub(in crate::skill::inspect) input: Option<(usize, String)>,
+    /// The function that it stands in.
+    pub(in crate::skill::inspect) function: Option<Rc<str>>,
 }
 
 /// Commands joined by `|`.
-pub(in crate::skill::inspect) type Pipeline = Vec<Command>;
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(in crate::skill::inspect) struct Pipeline {
+    /// What is piped into the group that it stands in: any of the group may read it.
+    pub(in crate::skill::inspect) before: Rc<[Command]>,
+    /// The commands.
+    pub(in crate::skill::inspect) commands: Vec<Command>,
+}
 
 /// A script as far as it was understood.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -75,4 +99,11 @@ pub(in crate::skill::inspect) struct Shell {
     pub(in crate::skill::inspect) vars: Vec<Var>,
     /// Whether it is nested more deeply than is followed.
     pub(in crate::skill::inspect) too_deep: bool,
+}
+
+impl Shell {
+    /// Every command.
+    pub(in crate::skill::inspect) fn commands(&self) -> impl Iterator<Item = &Command> {
+        self.pipelines.iter().flat_map(|one| &one.commands)
+    }
 }

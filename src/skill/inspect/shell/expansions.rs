@@ -1,0 +1,263 @@
+use std::rc::Rc;
+
+use super::lexer::{DEEPEST, Reader};
+use super::words::{UNKNOWN, Var, Word};
+
+impl Reader<'_> {
+    /// An expansion, or a dollar sign.
+    pub(super) fn dollar(&mut self, word: &mut Word, is_quoted: bool) {
+        if self.depth >= DEEPEST {
+            self.gives_up();
+            return;
+        }
+        self.depth += 1;
+        self.expansion(word, is_quoted);
+        self.depth -= 1;
+    }
+
+    fn expansion(&mut self, word: &mut Word, is_quoted: bool) {
+        let at = self.base + self.at;
+        self.at += 1;
+        if self.is_arithmetic() && self.takes("((") {
+            self.arithmetic(word);
+        } else if self.takes("(") {
+            let from = self.out.pipelines.len();
+            self.inside(Rc::from([]));
+            self.value_of(word, from);
+        } else if self.takes("{") {
+            self.parameter(word, (at, is_quoted));
+        } else if !is_quoted && self.peek() == Some('\'') {
+            self.escaped(word);
+            return;
+        } else if !is_quoted && self.peek() == Some('"') {
+            self.double(word);
+            return;
+        } else {
+            let name = self.name();
+            if name.is_empty() {
+                word.text.push('$');
+                return;
+            }
+            word.vars.push(Var {
+                at,
+                name,
+                is_quoted,
+                ..Var::default()
+            });
+        }
+        word.text.push(UNKNOWN);
+    }
+
+    /// Part of a word is what commands print, which are those from here on.
+    fn value_of(&self, word: &mut Word, from: usize) {
+        word.has_command = true;
+        if let Some([pipeline]) = self.out.pipelines.get(from..)
+            && let [command] = pipeline.commands.as_slice()
+        {
+            word.inner.clone_from(&command.words);
+        }
+    }
+
+    /// The name of a variable: a word, one digit, or one sign.
+    fn name(&mut self) -> String {
+        let rest = self.rest();
+        let is_word = |c: char| c.is_ascii_alphanumeric() || c == '_';
+        let long = match rest.chars().next() {
+            Some(c) if c.is_ascii_digit() || "@*#?-$!".contains(c) => 1,
+            Some(c) if is_word(c) => rest.find(|c| !is_word(c)).unwrap_or(rest.len()),
+            _ => 0,
+        };
+        self.at += long;
+        rest.get(..long).unwrap_or_default().to_owned()
+    }
+
+    /// `${…}`, whose brace is read already.
+    fn parameter(&mut self, word: &mut Word, (at, is_quoted): (usize, bool)) {
+        let is_length = self.rest().starts_with('#') && !self.rest().starts_with("#}");
+        let is_other = self.rest().starts_with('!');
+        if is_length || is_other {
+            self.at += 1;
+        }
+        let mut name = self.name();
+        if name.bytes().all(|byte| byte.is_ascii_digit()) {
+            while let Some(c) = self.peek().filter(char::is_ascii_digit) {
+                self.at += 1;
+                name.push(c);
+            }
+        }
+        let mut rest = self.rest();
+        if rest.starts_with('[') {
+            rest = rest
+                .find(']')
+                .and_then(|end| rest.get(end + 1..))
+                .unwrap_or(rest);
+        }
+        let rest = rest.strip_prefix(':').unwrap_or(rest);
+        let falls_back = rest.starts_with('-') || rest.starts_with('=');
+        let var = Var {
+            at,
+            name,
+            is_quoted: is_quoted || is_length,
+            is_guarded: rest.starts_with('?') || falls_back && !rest.starts_with("-}"),
+            sets: rest.starts_with('='),
+            ..Var::default()
+        };
+        let from = self.at + self.rest().len() - rest.len();
+        let mut inner = self.braced(is_quoted);
+        let said = self.text.get(from..self.at).unwrap_or_default();
+        let said = said.strip_suffix('}').unwrap_or(said);
+        if !var.name.is_empty() {
+            let value = said.get(1..).filter(|_| falls_back && inner.is_fixed());
+            let skips: Option<usize> = said.parse().ok();
+            word.vars.push(Var {
+                default: value.map(|value| value.trim_matches(['"', '\'']).to_owned()),
+                skips: skips.unwrap_or(0).saturating_sub(1),
+                ..var
+            });
+        }
+        word.vars.append(&mut inner.vars);
+        word.has_command |= inner.has_command;
+    }
+
+    /// What stands in braces up to the one that closes.
+    fn braced(&mut self, is_quoted: bool) -> Word {
+        let mut inner = Word::default();
+        while let Some(c) = self.peek() {
+            if c == '}' {
+                self.at += 1;
+                break;
+            }
+            if c == '\'' && is_quoted {
+                // Within double quotes it is only a sign.
+                self.at += 1;
+            } else {
+                self.piece(&mut inner, c);
+            }
+        }
+        inner
+    }
+
+    /// Arithmetic, whose two parentheses are read already.
+    pub(super) fn arithmetic(&mut self, word: &mut Word) {
+        let mut open = 0_usize;
+        let mut inner = Word::default();
+        let mut last = ' ';
+        while let Some(c) = self.peek() {
+            if open == 0 && self.takes("))") {
+                break;
+            }
+            match c {
+                '(' => open += 1,
+                ')' => open = open.saturating_sub(1),
+                '\n' if self.given.is_some() => break,
+                '$' | '`' | '"' | '\\' => {
+                    self.piece(&mut inner, c);
+                    last = UNKNOWN;
+                    continue;
+                }
+                c if begins_name(c) && !last.is_ascii_alphanumeric() && !"_#\0".contains(last) => {
+                    self.counted();
+                    last = 'a';
+                    continue;
+                }
+                _ => {}
+            }
+            last = c;
+            self.at += c.len_utf8();
+        }
+        // Whatever is in it, a number comes of it.
+        for var in &mut inner.vars {
+            var.is_quoted = true;
+        }
+        word.has_command |= inner.has_command;
+        self.out.vars.append(&mut inner.vars);
+    }
+
+    /// A variable in arithmetic, where it needs no `$`: set or read.
+    fn counted(&mut self) {
+        let (from, before) = (self.at, self.text.get(..self.at).unwrap_or_default());
+        let name = self.name();
+        let rest = self.rest();
+        let end = rest.find(']').filter(|_| rest.starts_with('['));
+        let after = end.and_then(|end| rest.get(end + 1..)).unwrap_or(rest);
+        if let Some(end) = end {
+            // What counts a list may be the key of a table: it is no variable that is read.
+            self.at += end + 1;
+        }
+        let after = after.trim_start();
+        let signs = after.trim_start_matches(['+', '-', '*', '/', '%', '&', '|', '^', '<', '>']);
+        let is_set = signs.starts_with('=')
+            && !signs.starts_with("==")
+            && !matches!(after.get(..2), Some("<=" | ">="))
+            || after.starts_with("++")
+            || after.starts_with("--")
+            || before.ends_with("++")
+            || before.ends_with("--");
+        self.out.vars.push(Var {
+            at: self.base + from,
+            name,
+            is_quoted: true,
+            sets: is_set,
+            ..Var::default()
+        });
+    }
+
+    /// `$'…'`: with escapes for bytes, what it says is as good as unknown.
+    fn escaped(&mut self, word: &mut Word) {
+        self.at += 1;
+        word.is_quoted = true;
+        while let Some(c) = self.next() {
+            match c {
+                '\'' => return,
+                '\\' => match self.next() {
+                    Some('x' | 'u' | 'U' | '0'..='7' | 'c') => {
+                        word.has_command = true;
+                        word.text.push(UNKNOWN);
+                    }
+                    Some('n') => word.text.push('\n'),
+                    Some('t') => word.text.push('\t'),
+                    Some(c) => word.text.push(c),
+                    None => return,
+                },
+                c => word.text.push(c),
+            }
+        }
+    }
+
+    pub(super) fn backticks(&mut self, word: &mut Word) {
+        self.at += 1;
+        let from = self.at;
+        let mut inner = String::new();
+        while let Some(c) = self.next() {
+            match c {
+                '`' => break,
+                '\\' => match self.next() {
+                    Some(c @ ('`' | '\\' | '$')) => inner.push(c),
+                    Some(c) => inner.extend(['\\', c]),
+                    None => break,
+                },
+                c => inner.push(c),
+            }
+        }
+        let begin = self.out.pipelines.len();
+        self.apart(&inner, self.base + from);
+        self.value_of(word, begin);
+        word.text.push(UNKNOWN);
+    }
+
+    /// Reads commands that stand in a text of their own.
+    fn apart(&mut self, text: &str, base: usize) {
+        let mut reader = Reader::new(text, base, self.depth + 1);
+        reader.function.clone_from(&self.function);
+        while reader.peek().is_some() {
+            reader.inside(Rc::from([]));
+        }
+        self.out.pipelines.append(&mut reader.out.pipelines);
+        self.out.vars.append(&mut reader.out.vars);
+        self.out.too_deep |= reader.out.too_deep;
+    }
+}
+
+fn begins_name(c: char) -> bool {
+    c.is_ascii_alphabetic() || c == '_'
+}

@@ -82,6 +82,19 @@ fn the_same_in_other_bytes_is_not_read() {
         Token::parse(&format!(" {text}")),
         Err(Refusal::NotCanonical)
     );
+    let mut other: Value = serde_json::from_str(&text).unwrap();
+    other["more"] = json!(1);
+    let more = canonical(&other) + "\n";
+    assert_eq!(Token::parse(&more), Err(Refusal::NotCanonical));
+    other = serde_json::from_str(&text).unwrap();
+    let sig = other["signatures"][0]["sig"].as_str().unwrap();
+    other["signatures"][0]["sig"] = json!(
+        sig.trim_end_matches('=')
+            .replace('+', "-")
+            .replace('/', "_")
+    );
+    let safe = canonical(&other) + "\n";
+    assert_eq!(Token::parse(&safe), Err(Refusal::NotCanonical));
     let other = Envelope::seal("text/plain", b"{}", &key(1));
     let other = canonical(&serde_json::to_value(other).unwrap()) + "\n";
     assert_eq!(

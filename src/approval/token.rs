@@ -56,7 +56,10 @@ impl Token {
             envelope,
             statement,
         };
-        if token.text() != text || token.statement.text().as_bytes() != payload {
+        if !token.envelope.is_standard()
+            || token.text() != text
+            || token.statement.text().as_bytes() != payload
+        {
             return Err(Refusal::NotCanonical);
         }
         if token.envelope.signatures.is_empty() {

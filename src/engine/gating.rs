@@ -178,7 +178,7 @@ impl Asked {
                 let values = call.values(&known).unwrap_or_default();
                 let values = values.into_iter();
                 let args: Object = values
-                    .map(|(name, value)| (name.to_string(), value))
+                    .map(|(arg, value)| (arg.name.to_string(), value))
                     .collect();
                 Some((format!("{}/{}", call.skill, call.script), json!(args)))
             }

@@ -292,7 +292,10 @@ impl Task {
             .map(|(_, value)| value.as_str());
         let argv = self.argv(step, (path, &cwd))?;
         let around = run.session.around.as_ref();
-        let sandbox = around.and_then(|around| around.of_step(step, &output));
+        let mut sandbox = around.and_then(|around| around.of_step(step, &output));
+        if let (Work::Skill(_), Some(sandbox)) = (&step.work, &mut sandbox) {
+            sandbox.starts(argv.first());
+        }
         env.extend(of_skill(step, sandbox.is_some(), root)?);
         Ok(attempt::Job {
             command: Command {

@@ -50,6 +50,7 @@ impl Task {
                 self.known(&none, render).map_err(logical)
             }
             Work::Skill(call) => {
+                let call = shell::named(call, &self.run.session.root);
                 let cwd = self.cwd(step)?;
                 let argv = |known: &Known<'_>| Ok(call.argv(cwd.as_deref(), known));
                 let argv = self.known(&none, argv).map_err(logical)?;

@@ -1,9 +1,12 @@
 //! Scripts: given to their shell, or executed directly where a shell would add nothing.
 
+use std::fs::File;
+use std::io::Read as _;
 use std::path::Path;
 
 use super::process;
-use crate::model::Script;
+use crate::model::{Script, SkillCall, interpreter_named};
+use crate::skill;
 
 /// The words that a shell takes for more than the name of a program: the keywords and builtins
 /// of the shells that may be called `sh`, in order.
@@ -110,6 +113,29 @@ pub fn argv(script: &Script, path: Option<&str>, cwd: &Path) -> Vec<String> {
         words.push(script.text.clone());
         words
     })
+}
+
+/// A script of a skill with the interpreter that its first line names, if it names one that is
+/// known. `root` is where the skill's folder lies.
+pub fn named(call: &SkillCall, root: &Path) -> SkillCall {
+    let mut call = call.clone();
+    let path = root.join(call.path());
+    let head = first_line(&path).and_then(|line| interpreter_named(&skill::shebang(&line)?));
+    if let Some(head) = head.filter(|_| !call.head.is_empty()) {
+        call.head = head.iter().map(|&word| word.to_owned()).collect();
+    }
+    call
+}
+
+fn first_line(path: &Path) -> Option<Vec<u8>> {
+    // A pipe must not even be opened: that alone would wait for a writer.
+    if !std::fs::metadata(path).ok()?.is_file() {
+        return None;
+    }
+    let mut line = Vec::new();
+    let file = File::open(path).ok()?;
+    file.take(256).read_to_end(&mut line).ok()?;
+    Some(line)
 }
 
 /// The words of a script that is one simple command, read the same by every `sh`.

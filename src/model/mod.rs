@@ -57,7 +57,9 @@ pub use retry::{Class, Retry};
 pub use rule::ClassRule;
 pub use sandbox::{Allow, Limits};
 pub use schema::{BadSchema, Schema};
-pub use skill::{BadArg, SkillArg, SkillCall, interpreter, misfit as misfit_arg};
+pub use skill::{
+    BadArg, SkillArg, SkillCall, interpreter, interpreter_named, misfit as misfit_arg,
+};
 pub use step::{Alternative, Cache, Fan, OnError, Output, Step, StepIx};
 pub use taint::Taint;
 pub use work::{EnvVar, Http, Script, Uses, Wait, Work};

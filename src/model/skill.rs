@@ -30,6 +30,8 @@ pub struct SkillArg {
     pub schema: Schema,
     /// Its value, or its default; `None`: it is left out.
     pub value: Option<Template>,
+    /// Its place among the arguments that have no name, from 1; `None`: it is a flag.
+    pub position: Option<u32>,
 }
 
 /// Why a script cannot be given its arguments.
@@ -81,9 +83,15 @@ impl SkillCall {
     /// All that is executed: every value is what the skill asks for.
     pub fn argv(&self, cwd: Option<&str>, scope: &dyn Scope) -> Result<Vec<String>, BadArg> {
         let mut words = self.program(cwd);
-        for (name, value) in self.values(scope)? {
-            words.extend(flags(name, &value));
+        let mut placed = Vec::new();
+        for (arg, value) in self.values(scope)? {
+            match arg.position {
+                None => words.extend(flags(&arg.name, &value)),
+                Some(position) => placed.push((position, value)),
+            }
         }
+        placed.sort_by_key(|(position, _)| *position);
+        words.extend(placed.iter().flat_map(|(_, value)| plain(value)));
         for word in &self.words {
             words.push(word.render(scope)?);
         }
@@ -91,7 +99,7 @@ impl SkillCall {
     }
 
     /// The values of its arguments, each what the skill asks for.
-    pub fn values(&self, scope: &dyn Scope) -> Result<Vec<(&ArgName, Value)>, BadArg> {
+    pub fn values(&self, scope: &dyn Scope) -> Result<Vec<(&SkillArg, Value)>, BadArg> {
         let given = self.args.iter();
         let given = given.filter_map(|arg| Some((arg, arg.value.as_ref()?)));
         let values = given.map(|(arg, template)| {
@@ -99,8 +107,8 @@ impl SkillCall {
                 Value::String(text) => arg.schema.read(&text),
                 other => other,
             };
-            match misfit(&arg.schema, &value) {
-                None => Ok((&arg.name, value)),
+            match misfit((&arg.schema, arg.position), &value) {
+                None => Ok((arg, value)),
                 Some(mistake) => Err(BadArg::Misfit {
                     name: arg.name.clone(),
                     script: self.path(),
@@ -113,13 +121,27 @@ impl SkillCall {
 }
 
 /// What is wrong with the value of an argument, if anything.
-pub fn misfit(schema: &Schema, value: &Value) -> Option<String> {
+pub fn misfit((schema, position): (&Schema, Option<u32>), value: &Value) -> Option<String> {
     if let Value::String(text) = value
         && text.contains('\0')
     {
         return Some("it contains a NUL, which no program can be given".into());
     }
+    if position.is_some() && plain(value).iter().any(|word| word.starts_with('-')) {
+        let why = "it begins with `-`: without a name before it, a script takes it for an option";
+        return Some(why.into());
+    }
     schema.mistake(value)
+}
+
+/// An argument without a name on the command line.
+fn plain(value: &Value) -> Vec<String> {
+    match value {
+        Value::Null => Vec::new(),
+        Value::String(text) => vec![text.clone()],
+        Value::Array(items) => items.iter().flat_map(plain).collect(),
+        other => vec![other.to_string()],
+    }
 }
 
 /// An argument on the command line. The name and the value are one word, so that no value can be
@@ -137,8 +159,28 @@ fn flags(name: &ArgName, value: &Value) -> Vec<String> {
     }
 }
 
+/// What stands before a script whose first line names a program: its interpreter, as
+/// [`interpreter`] tells it; `None`: one that is not known.
+pub fn interpreter_named(program: &str) -> Option<&'static [&'static str]> {
+    let python = program.strip_prefix("python");
+    let is_version = |rest: &str| rest.bytes().all(|c| c.is_ascii_digit() || c == b'.');
+    match program {
+        "sh" => Some(&["sh"]),
+        "bash" => Some(&["bash"]),
+        "dash" => Some(&["dash"]),
+        "ksh" => Some(&["ksh"]),
+        "zsh" => Some(&["zsh"]),
+        "node" => Some(interpreter("x.js")),
+        "ruby" => Some(interpreter("x.rb")),
+        "perl" => Some(interpreter("x.pl")),
+        _ if python.is_some_and(is_version) => Some(interpreter("x.py")),
+        _ => None,
+    }
+}
+
 /// What stands before a script: its interpreter by the ending of its name; nothing if the file is
-/// a program itself.
+/// a program itself. What the first line of the file names comes before it, once the file is
+/// known.
 ///
 /// Python must not believe what lies beside a script but was not approved: neither compiled files
 /// nor what a user has installed.
@@ -189,6 +231,7 @@ mod tests {
                 name: ArgName::parse("dry-run").unwrap(),
                 schema: Schema::new(schema).unwrap(),
                 value: Some(value.clone()),
+                position: None,
             }],
             words: Vec::new(),
         }
@@ -219,6 +262,32 @@ mod tests {
         assert_eq!(
             words(list, json!([1, 2])).unwrap(),
             ["--dry-run=1", "--dry-run=2"]
+        );
+    }
+
+    #[test]
+    fn what_has_a_position_comes_last_and_has_no_name() {
+        let any = || Schema::new(json!(true)).unwrap();
+        let arg = |name: &str, position, value: &str| SkillArg {
+            name: ArgName::parse(name).unwrap(),
+            schema: any(),
+            value: Some(Template::literal(value)),
+            position,
+        };
+        let none = Template::literal("x");
+        let mut given = call("a.sh", json!(true), &none);
+        given.args = vec![
+            arg("to", Some(2), "b c"),
+            arg("from", Some(1), "a"),
+            arg("fast", None, "yes"),
+        ];
+        let argv = |call: &SkillCall| call.argv(None, &One(Value::Null));
+        assert_eq!(argv(&given).unwrap()[2..], ["--fast=yes", "a", "b c"]);
+        given.args.push(arg("more", Some(3), "--force"));
+        let bad = argv(&given).unwrap_err().to_string();
+        assert!(
+            bad.contains("argument `more`") && bad.contains("for an option"),
+            "{bad}"
         );
     }
 

@@ -120,7 +120,8 @@ fn skill(call: &SkillCall) -> Value {
         json!([
             arg.name,
             arg.schema.text(),
-            arg.value.as_ref().map(Template::source)
+            arg.value.as_ref().map(Template::source),
+            arg.position
         ])
     });
     json!({

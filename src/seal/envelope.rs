@@ -1,11 +1,10 @@
-use base64ct::{Base64, Encoding as _};
+use base64ct::{Base64, Base64Url, Base64UrlUnpadded, Encoding as _};
 use serde::{Deserialize, Serialize};
 
 use super::{PublicKey, Signer};
 
-/// A signed text (DSSE, version 1).
+/// A signed text (DSSE, version 1). Fields that DSSE does not have are ignored, as it demands.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub struct Envelope {
     /// The text, in base64.
     pub payload: String,
@@ -18,7 +17,6 @@ pub struct Envelope {
 
 /// A signature in an envelope.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub struct Signature {
     /// The id of the key; a hint that proves nothing.
     #[serde(default)]
@@ -92,7 +90,15 @@ impl Envelope {
 
     /// The text, whoever signed it. It proves nothing.
     pub fn unverified(&self) -> Result<Vec<u8>, NotSealed> {
-        Base64::decode_vec(&self.payload).map_err(|_| NotSealed::NoEnvelope)
+        decoded(&self.payload).ok_or(NotSealed::NoEnvelope)
+    }
+
+    /// Whether its texts are encoded as [`Envelope::seal`] encodes them: of what is read back in
+    /// one form only.
+    pub fn is_standard(&self) -> bool {
+        let signatures = self.signatures.iter().map(|signature| &signature.sig);
+        let mut texts = signatures.chain([&self.payload]);
+        texts.all(|text| Base64::decode_vec(text).is_ok())
     }
 
     /// The bytes that every signature in it is of.
@@ -111,9 +117,17 @@ impl Signature {
 
     /// Whether a key made it, of these bytes.
     pub fn is_by(&self, key: &PublicKey, signed: &[u8]) -> bool {
-        let bytes = Base64::decode_vec(&self.sig);
-        bytes.is_ok_and(|bytes| key.has_signed(signed, &bytes))
+        let bytes = decoded(&self.sig);
+        bytes.is_some_and(|bytes| key.has_signed(signed, &bytes))
     }
+}
+
+/// The bytes of a text in base64, of the standard or the URL-safe alphabet: a verifier must take
+/// both.
+fn decoded(text: &str) -> Option<Vec<u8>> {
+    let standard = Base64::decode_vec(text);
+    let safe = standard.or_else(|_| Base64Url::decode_vec(text));
+    safe.or_else(|_| Base64UrlUnpadded::decode_vec(text)).ok()
 }
 
 #[cfg(test)]
@@ -130,6 +144,34 @@ mod tests {
         let bytes = pae("http://example.com/HelloWorld", b"hello world");
         let expected = "DSSEv1 29 http://example.com/HelloWorld 11 hello world";
         assert_eq!(bytes, expected.as_bytes());
+    }
+
+    #[test]
+    fn envelopes_of_others_are_read_as_the_standard_demands() {
+        use base64ct::{Base64Url, Base64UrlUnpadded, Encoding as _};
+        let signer = Signer::from_pem(KEY).unwrap();
+        let text = "{\"a\":\"???>>>~~~\"}".as_bytes();
+        let sealed = Envelope::seal("type", text, &signer);
+        let of = |encode: fn(&[u8]) -> String| {
+            let signature = signer.sign(&pae("type", text));
+            let mut other = sealed.clone();
+            other.payload = encode(text);
+            other.signatures[0].sig = encode(&signature);
+            other
+        };
+        for other in [
+            of(Base64Url::encode_string),
+            of(Base64UrlUnpadded::encode_string),
+        ] {
+            assert_ne!(other, sealed);
+            assert!(!other.is_standard());
+            assert_eq!(other.open("type", &signer.public()).unwrap(), text);
+        }
+        assert!(sealed.is_standard());
+        let said = serde_json::to_string(&sealed).unwrap();
+        let more = said.replacen('{', "{\"more\":1,", 1);
+        let more = more.replacen("{\"keyid", "{\"cert\":\"x\",\"keyid", 1);
+        assert_eq!(Envelope::parse(&more), Ok(sealed));
     }
 
     #[test]
@@ -167,7 +209,6 @@ mod tests {
         other.signatures[0].keyid = "another".into();
         assert!(other.open("type", &key).is_ok());
         assert_eq!(Envelope::parse("{}"), Err(NotSealed::NoEnvelope));
-        let more = text.replacen('{', "{\"more\":1,", 1);
-        assert_eq!(Envelope::parse(&more), Err(NotSealed::NoEnvelope));
+        assert_eq!(Envelope::parse("[]"), Err(NotSealed::NoEnvelope));
     }
 }

@@ -15,6 +15,12 @@ pub struct DeclaredScript {
     pub env: BTreeSet<String>,
     /// Whether it may use the network.
     pub net: bool,
+    /// The files and folders that it may read besides the workspace.
+    pub read: Vec<String>,
+    /// The files and folders of the workspace that it may change.
+    pub write: Vec<String>,
+    /// The programs that it may start; `None`: all that it can read.
+    pub exec: Option<Vec<String>>,
     /// Whether an install tries it, in the sandbox.
     pub is_tried: bool,
 }

@@ -18,6 +18,7 @@ mod origin;
 mod prompt;
 mod reference;
 mod search;
+mod shebang;
 #[expect(
     clippy::module_inception,
     reason = "a skill is what the module is about"
@@ -38,6 +39,7 @@ pub use origin::{BadOrigin, Origin};
 pub use prompt::{Offer, ascii_json, prompt, properties};
 pub use reference::{MAX_COMPATIBILITY, MAX_DESCRIPTION, MAX_NAME, NoText, reference};
 pub use search::{Searched, search};
+pub use shebang::shebang;
 pub use skill::{Finding, Skill};
 pub use standard::standard;
 pub use verdict::{Profile, Subject, Verdict, verdict};

@@ -8,7 +8,7 @@ use crate::name::SkillName;
 use crate::skill::disk::LEFT_OUT;
 use crate::source::{Span, Spanned};
 use crate::spec::LoadedSkill;
-use crate::spec::ast::{Allow, Plan, SkillArgs, SkillScript, SkillUse, Step};
+use crate::spec::ast::{Allow, Plan, ScriptArg, SkillArgs, SkillScript, SkillUse, Step};
 
 /// A script of a skill is there, is given what it takes, and may reach no more than its skill asks
 /// for; and nobody uses a skill that a plan above does not let them use.
@@ -135,7 +135,7 @@ fn arguments(used: &Spanned<SkillUse>, script: &SkillScript, notes: &mut Notes) 
             notes.misspelt(mistake, name.value.as_str(), known, "remove it");
             continue;
         };
-        if let Some(mistake) = constant(&value.value.0, &arg.schema) {
+        if let Some(mistake) = constant(&value.value.0, arg) {
             let message = format!("argument `{}`: {mistake}", name.value);
             notes.note(Diagnostic::new(Code::TypeWrong, value.span, message));
         }
@@ -151,10 +151,11 @@ fn arguments(used: &Spanned<SkillUse>, script: &SkillScript, notes: &mut Notes) 
 }
 
 /// What is wrong with a value that is known already.
-fn constant(value: &Template, schema: &crate::model::Schema) -> Option<String> {
+fn constant(value: &Template, arg: &ScriptArg) -> Option<String> {
+    let takes = (&arg.schema, arg.position.as_ref().map(|at| at.value));
     match value.constant()? {
-        serde_json::Value::String(text) => misfit_arg(schema, &schema.read(&text)),
-        other => misfit_arg(schema, &other),
+        serde_json::Value::String(text) => misfit_arg(takes, &arg.schema.read(&text)),
+        other => misfit_arg(takes, &other),
     }
 }
 

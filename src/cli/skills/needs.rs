@@ -133,6 +133,7 @@ fn needs(studied: &Studied) -> BTreeMap<String, BTreeSet<String>> {
         let need = match (issue.rule, issue.subject.as_str()) {
             (Rule::EnvUndeclared, name) => format!("env {name}"),
             (Rule::NetUndeclared, what) => format!("net {what}"),
+            (Rule::PrivatePlace, place) => format!("private {place}"),
             (rule, _) => rule.code().to_owned(),
         };
         all.entry(issue.file.clone()).or_default().insert(need);

@@ -52,7 +52,12 @@ pub fn bring(ui: &Ui, studied: &Studied, way: &Way<'_>) -> Result<Exit, Failure>
     let mut lock = locks::read(way.workspace)?;
     let before = lock.skills.get(name);
     show(ui, studied, &all, (before, &terms), way)?;
-    agreed(ui, way.sign.yes, terms.question())?;
+    let places = tell::places(studied);
+    let question = match places.as_slice() {
+        [] => terms.question().to_owned(),
+        _ => format!("it names {}: {}", places.join(", "), terms.question()),
+    };
+    agreed(ui, way.sign.yes, &question)?;
     let by = consent::installer(ui, way.workspace, way.sign)?;
     let mut locked = entry(studied, way, &by, terms);
     by.sign(ui, (name, &mut locked), way.sign)?;

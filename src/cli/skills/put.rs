@@ -1,13 +1,13 @@
 //! How the folder of a skill changes: it is written whole beside, and takes its place at once.
 
-use std::fs::{self, File};
+use std::fs::{self, File, TryLockError};
 use std::io::{self, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 
-use crate::cli::{Exit, Failure, Workspace};
+use crate::cli::{Exit, Failure, Ui, Workspace};
 use crate::crash;
 use crate::skill::Bundle;
 
@@ -33,11 +33,21 @@ fn failed(what: &str, error: &io::Error) -> Failure {
 }
 
 impl Hold {
-    /// Waits until nobody else changes skills here.
-    pub fn take(workspace: &Workspace) -> Result<Self, Failure> {
+    /// Waits until nobody else changes skills here, and says so.
+    pub fn take(ui: &Ui, workspace: &Workspace) -> Result<Self, Failure> {
         let dir = workspace.root.join(SKILLS);
         let taken = File::open(&workspace.root).and_then(|folder| {
-            folder.lock()?;
+            match folder.try_lock() {
+                Ok(()) => {}
+                Err(TryLockError::WouldBlock) => {
+                    ui.note(
+                        "another `wf skill` command changes the skills of this workspace, \
+                         perhaps it asks in another terminal; waiting for its end\n",
+                    );
+                    folder.lock()?;
+                }
+                Err(TryLockError::Error(error)) => return Err(error),
+            }
             Ok(folder)
         });
         let folder =

@@ -1,5 +1,6 @@
 //! What is shown of a skill before somebody signs for it, and after.
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use serde_json::{Value, json};
@@ -11,7 +12,8 @@ use crate::cli::approve::changed;
 use crate::cli::revision::past_text;
 use crate::report::consent::visible;
 use crate::report::{BAD, BOLD, DIM, GOOD, WARN, paint, plural};
-use crate::skill::inspect::{Class, Issue, Told, language};
+use crate::skill::DeclaredScript;
+use crate::skill::inspect::{Class, Issue, Rule, Told, language, private};
 use crate::skill::lock::{Change, Locked, changes};
 
 /// What was found in a skill, line by line: dangers first, then what it needs, then the rest.
@@ -70,9 +72,15 @@ pub fn tried(all: &[Tried]) -> String {
     text
 }
 
-/// A skill in a few lines: what it says it is, what its scripts may do, how many files it has.
+/// A skill in a few lines: what its scripts may do, what it says it is, how many files it has.
 pub fn summary(studied: &Studied) -> String {
     let mut text = format!("{}\n", paint(BOLD, &format!("the skill {}", studied.name)));
+    for (path, script) in &studied.declared.scripts {
+        text += &rights(path, script);
+    }
+    if studied.declared.scripts.is_empty() {
+        text += "  declares no scripts: a step says what one of them may do\n";
+    }
     if let Some(said) = studied.report.get("description").and_then(Value::as_str) {
         let _ = writeln!(text, "  {}", visible(said));
     }
@@ -85,21 +93,64 @@ pub fn summary(studied: &Studied) -> String {
         plural(files.len(), "file"),
         studied.bundle.digest()
     );
-    for (path, script) in &studied.declared.scripts {
-        let net = if script.net {
-            "the network"
-        } else {
-            "no network"
+    text
+}
+
+/// What a script may do at most, line by line.
+fn rights(path: &str, script: &DeclaredScript) -> String {
+    let list = |paths: &[String]| -> Vec<String> {
+        let aloud = |path: &String| match private(path) {
+            Some((_, holds)) => paint(BAD, &format!("{} ({holds})", visible(path))),
+            None => visible(path),
         };
+        paths.iter().map(aloud).collect()
+    };
+    let mut read = vec!["the workspace".to_owned()];
+    read.extend(list(&script.read));
+    let write = list(&script.write);
+    let exec = match &script.exec {
+        None => "every program that it can read".to_owned(),
+        Some(exec) => list(exec).join(", "),
+    };
+    let nothing = |all: Vec<String>| {
+        let is_empty = all.is_empty();
+        if is_empty {
+            "nothing".to_owned()
+        } else {
+            all.join(", ")
+        }
+    };
+    let net = if script.net { "yes" } else { "no" };
+    let mut text = format!("  {} may\n", visible(path));
+    let mut line = |what: &str, value: &str| {
+        let _ = writeln!(text, "    {what:<8} {value}");
+    };
+    line("read", &nothing(read));
+    line("write", &nothing(write));
+    line("execute", &exec);
+    line("network", net);
+    if !script.env.is_empty() {
         let env: Vec<&str> = script.env.iter().map(String::as_str).collect();
-        let env = if env.is_empty() {
-            String::new()
-        } else {
-            format!(", reads {}", env.join(" "))
-        };
-        let _ = writeln!(text, "  {}: {net}{env}", visible(path));
+        line("env", &env.join(" "));
     }
     text
+}
+
+/// The private places that scripts may read or that they name, and what is there.
+pub fn places(studied: &Studied) -> Vec<String> {
+    let declared = studied.declared.scripts.values().flat_map(|one| &one.read);
+    let declared = declared.filter_map(|path| private(path));
+    let named = studied.issues.iter();
+    let named = named.filter(|issue| issue.rule == Rule::PrivatePlace);
+    let named = named.filter_map(|issue| private(&issue.subject));
+    let all: BTreeSet<String> = declared
+        .chain(named)
+        .map(|(part, holds)| {
+            let home = if part.starts_with('.') { "~/" } else { "" };
+            format!("{home}{part} ({holds})")
+        })
+        .collect();
+    all.into_iter().collect()
 }
 
 /// SKILL.md and every script, in full; other files by size.

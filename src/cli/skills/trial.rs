@@ -12,7 +12,7 @@ use crate::cli::{Failure, Ui, Workspace};
 use crate::exec::probe::{Probe, Probed};
 use crate::exec::process::Command;
 use crate::exec::sandbox::{Around, Sandbox};
-use crate::exec::{Hands, Stop, log};
+use crate::exec::{Hands, Stop, log, shell};
 use crate::expr::{Ref, Scope, StatusTest};
 use crate::machine::Exit;
 use crate::model::{Check, SkillCall};
@@ -130,8 +130,7 @@ impl Site<'_> {
     async fn syntax(&self, path: &str, language: Language, text: String) -> Option<Tried> {
         const READS: &str = "import ast, sys; ast.parse(sys.stdin.buffer.read())";
         let argv: &[&str] = match language {
-            Language::Shell { is_bash: true } => &["bash", "-n"],
-            Language::Shell { is_bash: false } => &["sh", "-n"],
+            Language::Shell(shell) => &[shell, "-n"],
             Language::Python => &["python3", "-I", "-B", "-c", READS],
             Language::Script | Language::Other => return None,
         };
@@ -146,6 +145,7 @@ impl Site<'_> {
     }
 
     async fn dry_run(&self, path: &str, call: &SkillCall) -> Tried {
+        let call = shell::named(call, self.folder);
         // Nothing is known but what stands there.
         let argv = match call.argv(None, &Nothing) {
             Ok(argv) => argv,

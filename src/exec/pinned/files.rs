@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::trail::follow;
 use crate::digest::Digest;
 use crate::exec::fixed::{Looked, Said, Site, checks, executed, family, globs, product_globs};
-use crate::exec::{Unable, environment, planner};
+use crate::exec::{Unable, environment, planner, shell};
 use crate::expr::Template;
 use crate::model::{Check, EnvVar, Gate, Plan, Probe, Provider, Script, SecretSource, Step, Work};
 use crate::skill;
@@ -124,7 +124,7 @@ fn in_folder<'a>(plan: &Plan, step: &Step, cwd: Option<&str>, site: Site<'a>) ->
         Work::Run(script) => of_script(script),
         Work::Exec(words) => of_words(words, site),
         Work::Skill(call) => {
-            let words = call.program(cwd);
+            let words = shell::named(call, site.root).program(cwd);
             words.into_iter().map(Some).collect()
         }
         Work::Http(_) | Work::Uses(_) | Work::Wait(_) | Work::Approve(_) => return None,

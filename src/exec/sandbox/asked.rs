@@ -27,6 +27,17 @@ pub struct Sandbox {
     pub limits: Limits,
 }
 
+impl Sandbox {
+    /// Lets one more program be executed, where only some are.
+    pub fn starts(&mut self, program: Option<&String>) {
+        if let (Some(programs), Some(program)) = (&mut self.programs, program)
+            && !programs.contains(program)
+        {
+            programs.push(program.clone());
+        }
+    }
+}
+
 /// How a sandbox shows the workspace.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

@@ -11,7 +11,6 @@ use crate::time::Moment;
 
 /// What is said of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
 pub struct Predicate {
     /// The version of wf that says it.
     pub wf: String,
@@ -25,7 +24,6 @@ pub struct Predicate {
 
 /// A run, or one that is nested in it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
 pub struct RunSaid {
     /// Its id.
     pub id: RunId,
@@ -65,7 +63,6 @@ pub struct RunSaid {
 
 /// A plan.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
 pub struct PlanSaid {
     /// Its id.
     pub id: PlanId,
@@ -80,7 +77,6 @@ pub struct PlanSaid {
 
 /// A text that a run went by.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
 pub struct Text {
     /// Its path.
     pub path: String,
@@ -90,7 +86,6 @@ pub struct Text {
 
 /// A step, or an item of a repeated step.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
 pub struct StepSaid {
     /// The step.
     pub step: Name,
@@ -122,7 +117,6 @@ pub struct StepSaid {
 
 /// An attempt.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
 pub struct AttemptSaid {
     /// Which.
     pub attempt: u32,
@@ -145,7 +139,6 @@ pub struct AttemptSaid {
 
 /// A file with its content.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
 pub struct File {
     /// Its path, relative to the workspace.
     pub path: String,
@@ -155,7 +148,6 @@ pub struct File {
 
 /// What a check ruled.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
 pub struct VerdictSaid {
     /// The criterion.
     pub criterion: Name,
@@ -178,7 +170,6 @@ pub struct VerdictSaid {
 
 /// A file that checks relied on.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
 pub struct FixedSaid {
     /// Its path: relative to the workspace, or absolute.
     pub path: String,
@@ -190,7 +181,6 @@ pub struct FixedSaid {
 
 /// A result whose files are not what they were when it was checked.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
 pub struct StaleSaid {
     /// The run that the step belongs to.
     pub run: RunId,

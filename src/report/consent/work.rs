@@ -50,11 +50,16 @@ fn skill(call: &SkillCall, sheet: &mut Sheet) {
         name,
         schema,
         value,
+        position,
     } in args
     {
         let key = format!("skill.args.{name}");
         if let Some(value) = value {
             sheet.put(Kind::Data, Sense::Plain, &key, value.source());
+        }
+        if let Some(position) = position {
+            let key = format!("{key}.position");
+            sheet.put(Kind::Work, Sense::Plain, &key, position.to_string());
         }
         let key = format!("{key}.schema");
         sheet.put(Kind::Proof, Sense::Guard, &key, json(schema.text()));

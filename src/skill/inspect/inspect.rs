@@ -1,9 +1,9 @@
 use std::collections::BTreeSet;
 
 use super::python::Dialect;
-use super::rules::{Given, Look, assigned, loaded, other, python, shell};
+use super::rules::{Given, Look, assigned, loaded, other, private, python, shell};
 use super::{Class, Detect, Issue, Rule, front, paths, texts};
-use crate::skill::{Bundle, Declared, Skill};
+use crate::skill::{Bundle, Declared, Skill, shebang};
 
 /// The largest script that is looked at, in bytes.
 const LARGEST: usize = 1 << 20;
@@ -24,11 +24,8 @@ pub struct Case<'a> {
 /// In what a script is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Language {
-    /// A shell script: `sh`, or `bash` and its like.
-    Shell {
-        /// Whether it needs more than `sh`.
-        is_bash: bool,
-    },
+    /// A shell script, for this shell.
+    Shell(&'static str),
     /// Python.
     Python,
     /// JavaScript or TypeScript.
@@ -37,35 +34,38 @@ pub enum Language {
     Other,
 }
 
-/// In what a file is written, if it is a script: by its ending, else by its first line.
+/// The shells whose scripts are read.
+const SHELLS: [&str; 6] = ["sh", "bash", "zsh", "ksh", "dash", "ash"];
+
+/// In what a file is written, if it is a script: by its first line, else by its ending.
 pub fn language(path: &str, bytes: &[u8]) -> Option<Language> {
+    let named = shebang(bytes);
+    if let Some(language) = named.as_deref().and_then(interpreted) {
+        return Some(language);
+    }
     let name = path.rsplit('/').next().unwrap_or_default();
     let ending = name.rsplit_once('.').map_or("", |(_, ending)| ending);
     match ending.to_ascii_lowercase().as_str() {
-        "sh" => return Some(Language::Shell { is_bash: false }),
-        "bash" | "zsh" | "ksh" => return Some(Language::Shell { is_bash: true }),
-        "py" | "pyw" => return Some(Language::Python),
-        "js" | "mjs" | "cjs" | "ts" | "mts" | "jsx" | "tsx" => return Some(Language::Script),
-        "pl" | "pm" | "rb" | "php" | "lua" => return Some(Language::Other),
-        _ => {}
+        "py" | "pyw" => Some(Language::Python),
+        "js" | "mjs" | "cjs" | "ts" | "mts" | "jsx" | "tsx" => Some(Language::Script),
+        "pl" | "pm" | "rb" | "php" | "lua" | "fish" | "ps1" | "psm1" | "bat" | "cmd" | "vbs" => {
+            Some(Language::Other)
+        }
+        ending if SHELLS.contains(&ending) => interpreted(ending),
+        _ => named.map(|_| Language::Other),
     }
-    let line = bytes
-        .strip_prefix(b"#!")?
-        .split(|byte| *byte == b'\n')
-        .next()?;
-    let line = String::from_utf8_lossy(line);
-    let words = line
-        .split_whitespace()
-        .map(|word| word.rsplit('/').next().unwrap_or_default());
-    let mut words = words.filter(|word| *word != "env" && !word.starts_with('-'));
-    let program = words.next().unwrap_or_default();
-    Some(match program {
-        "sh" | "dash" | "ash" => Language::Shell { is_bash: false },
-        "bash" | "zsh" | "ksh" => Language::Shell { is_bash: true },
-        "node" | "deno" | "bun" => Language::Script,
-        _ if program.starts_with("python") => Language::Python,
-        _ => Language::Other,
-    })
+}
+
+/// The language that a program executes.
+fn interpreted(program: &str) -> Option<Language> {
+    if let Some(shell) = SHELLS.into_iter().find(|shell| *shell == program) {
+        return Some(Language::Shell(shell));
+    }
+    match program {
+        "node" | "deno" | "bun" => Some(Language::Script),
+        _ if program.starts_with("python") => Some(Language::Python),
+        _ => None,
+    }
 }
 
 /// Everything that is wrong with a skill, by file and place. Takes time in the size of its files.
@@ -93,6 +93,17 @@ pub fn inspect(case: &Case<'_>) -> Vec<Issue> {
                 &given(case.declared, path),
                 &shared,
             ),
+            None if is_compiled(path) => {
+                let has_source = case.bundle.files.contains_key(&source(path));
+                let (rule, why) = if has_source {
+                    let why = "it is compiled Python, which may say something else than its source";
+                    (Rule::Unread, why)
+                } else {
+                    let why = "it is compiled Python, and the skill does not have its source";
+                    (Rule::Compiled, why)
+                };
+                vec![Issue::new(rule, path, 0, why)]
+            }
             None => unread(path, file.is_executable || declared.is_some(), &file.bytes),
         });
     }
@@ -104,20 +115,19 @@ pub fn inspect(case: &Case<'_>) -> Vec<Issue> {
 /// What a file may use: what is declared of it; a file that is none of the scripts is part of
 /// any of them.
 fn given(declared: &Declared, path: &str) -> Given {
-    match declared.scripts.get(path) {
-        Some(own) => Given {
-            env: own.env.clone(),
-            net: own.net,
-        },
-        None => Given {
-            env: declared
-                .scripts
-                .values()
-                .flat_map(|one| one.env.iter().cloned())
-                .collect(),
-            net: declared.scripts.values().any(|one| one.net),
-        },
+    let own = declared.scripts.get(path);
+    let mut given = Given::default();
+    for one in declared.scripts.values() {
+        if own.is_some_and(|own| own != one) {
+            continue;
+        }
+        given.env.extend(one.env.iter().cloned());
+        given.net |= one.net;
+        let read = one.read.iter();
+        let places = read.filter_map(|path| private(path).map(|(part, _)| part));
+        given.places.extend(places);
     }
+    given
 }
 
 /// What the shell scripts of a skill that load each other have in common.
@@ -133,7 +143,7 @@ impl Shared {
     fn of(bundle: &Bundle) -> Self {
         let mut shared = Self::default();
         for (path, file) in &bundle.files {
-            let is_shell = matches!(language(path, &file.bytes), Some(Language::Shell { .. }));
+            let is_shell = matches!(language(path, &file.bytes), Some(Language::Shell(_)));
             if let Ok(text) = std::str::from_utf8(&file.bytes)
                 && is_shell
                 && text.len() <= LARGEST
@@ -176,7 +186,7 @@ fn script(
     }
     let mut look = Look::new(path, given);
     match language {
-        Language::Shell { .. } => shell(&mut look, (text, 0), &shared.with(path, text)),
+        Language::Shell(_) => shell(&mut look, (text, 0), &shared.with(path, text)),
         Language::Python => python(&mut look, (text, 0)),
         Language::Script => other(&mut look, text, Dialect::Script),
         Language::Other => {
@@ -186,6 +196,20 @@ fn script(
         }
     }
     look.issues
+}
+
+/// Whether a file is a program of Python in the form that it is loaded from.
+fn is_compiled(path: &str) -> bool {
+    let ending = path
+        .rsplit_once('.')
+        .map(|(_, ending)| ending.to_ascii_lowercase());
+    matches!(ending.as_deref(), Some("pyc" | "pyo"))
+}
+
+/// The file that Python loads in place of a compiled one, if it is there.
+fn source(compiled: &str) -> String {
+    let (stem, _) = compiled.rsplit_once('.').unwrap_or((compiled, ""));
+    format!("{stem}.py")
 }
 
 /// What is executed and is no script.

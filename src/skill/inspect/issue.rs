@@ -125,6 +125,10 @@ fn help(rule: Rule) -> &'static str {
         Rule::PackageInstall => "say under `compatibility` what must be there",
         Rule::ArgumentRun => "name the program that is run",
         Rule::Unread => "read it in full before you approve it",
+        Rule::PrivatePlace => {
+            "read what it does with what is there; in the sandbox it is empty unless `allow: {read: […]}` names it"
+        }
+        Rule::Compiled => "ship its source, and leave out what is made of it",
         Rule::Large => "keep it out of the skill, or look at it before you approve it",
     }
 }

@@ -29,4 +29,5 @@ pub use inspect::{Case, Language, inspect, language};
 pub use issue::{Issue, Told};
 pub use report::{REPORT_VERSION, report, report_digest, report_text};
 pub use rule::{Class, Rule};
+pub use rules::private;
 pub use texts::{Detect, Seen};

@@ -1,11 +1,11 @@
 use serde_json::{Value, json};
 
-use super::{Case, Issue, Told};
+use super::{Case, Issue, Told, private};
 use crate::digest::Digest;
 
 /// The version of the rules and of the form of a report. It grows whenever the same bytes could
 /// get another report.
-pub const REPORT_VERSION: u32 = 2;
+pub const REPORT_VERSION: u32 = 3;
 
 /// The install report of a skill: what it is, what its scripts may do, what was found. The same
 /// bytes make the same report, whoever makes it, wherever.
@@ -19,10 +19,18 @@ pub fn report(name: &str, case: &Case<'_>, issues: &[Issue]) -> Value {
         })
     });
     let scripts = case.declared.scripts.iter().map(|(path, script)| {
+        let private = script.read.iter().filter_map(|path| {
+            let (_, holds) = private(path)?;
+            Some(json!({ "path": path, "holds": holds }))
+        });
         json!({
             "path": path,
-            "env": script.env,
+            "read": script.read,
+            "write": script.write,
+            "exec": script.exec,
             "net": script.net,
+            "env": script.env,
+            "private": private.collect::<Vec<_>>(),
             "dry_run": script.is_tried,
         })
     });
@@ -33,10 +41,10 @@ pub fn report(name: &str, case: &Case<'_>, issues: &[Issue]) -> Value {
     json!({
         "version": REPORT_VERSION,
         "skill": name,
+        "scripts": scripts.collect::<Vec<_>>(),
         "description": case.skill.map(|skill| skill.description.clone()),
         "bundle": case.bundle.digest().to_string(),
         "files": files.collect::<Vec<_>>(),
-        "scripts": scripts.collect::<Vec<_>>(),
         "findings": told.collect::<Vec<_>>(),
     })
 }

@@ -97,5 +97,7 @@ rules! {
     PackageInstall Need "package-install" "it installs packages while it runs";
     ArgumentRun Quality "argument-run" "it executes what it is given as arguments";
     Unread Quality "unread" "a program in a language that these rules hardly know, or in none: read it yourself";
+    PrivatePlace Need "private-place" "a script names a place with credentials, keys, browser profiles, histories, password stores or an agent's memory";
+    Compiled Danger "compiled" "a program of Python in compiled form whose source is not there";
     Large Quality "large" "a file is larger than 1 MiB";
 }

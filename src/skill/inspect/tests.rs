@@ -124,11 +124,12 @@ fn what_is_declared_may_be_used() {
     let script = DeclaredScript {
         env: BTreeSet::from(["KEY".to_owned()]),
         net: true,
-        is_tried: false,
+        read: vec!["~/.aws".to_owned()],
+        ..DeclaredScript::default()
     };
     let mut declared = Declared::default();
     declared.scripts.insert(SH.to_owned(), script);
-    let found = looked(&[(SH, "curl -H \"$KEY\" x.y\n")], &declared);
+    let found = looked(&[(SH, "curl -H \"$KEY\" x.y < ~/.aws/config\n")], &declared);
     assert_eq!(found.len(), 1);
     assert_eq!(
         (found[0].rule, found[0].class),

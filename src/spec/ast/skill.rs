@@ -7,7 +7,7 @@ use crate::diag::{Code, Diagnostic};
 use crate::expr::Template;
 use crate::model::{Auth, Schema};
 use crate::name::{ArgName, EnvName, Name, SkillName};
-use crate::source::Spanned;
+use crate::source::{Span, Spanned};
 use crate::spec::decode::{
     Argument, Decode, Decoder, Entries, Fields, Period, contract, record, words,
 };
@@ -149,6 +149,8 @@ pub struct ScriptArg {
     pub is_optional: bool,
     /// A line for people.
     pub description: Option<String>,
+    /// Its place among the arguments that have no name, from 1; without it, it is a flag.
+    pub position: Option<Spanned<u32>>,
 }
 
 impl ScriptArg {
@@ -160,7 +162,7 @@ impl ScriptArg {
 
 impl Decode for ScriptArg {
     fn decode(node: &Node<'_>, decoder: &mut Decoder<'_>) -> Option<Self> {
-        let schema = contract(node, &["optional"], decoder)?;
+        let schema = contract(node, &["optional", "position"], decoder)?;
         let value = |key: &str| node.get(key).map(|entry| &entry.value);
         let default: Option<Spanned<serde_json::Value>> =
             value("default").and_then(|value| Decode::decode(value, decoder));
@@ -177,6 +179,7 @@ impl Decode for ScriptArg {
                 .and_then(|word| Decode::decode(word, decoder))
                 .unwrap_or_default(),
             description: value("description").and_then(|text| Decode::decode(text, decoder)),
+            position: value("position").and_then(|at| Decode::decode(at, decoder)),
         })
     }
 }
@@ -192,6 +195,10 @@ impl JsonSchema for ScriptArg {
             let about = "Whether it may be left out, though it has no default.";
             let flag = serde_json::json!({ "type": "boolean", "description": about });
             properties.insert("optional".into(), flag);
+            let about = "Its place among the arguments that have no name, from 1.";
+            let place =
+                serde_json::json!({ "type": "integer", "minimum": 1, "description": about });
+            properties.insert("position".into(), place);
         }
         schema
     }
@@ -222,6 +229,7 @@ fn gets_what_it_needs(
             decoder.note(mistake.help("remove it"));
         }
     }
+    are_in_order(script, decoder);
     let Some(tried) = &script.dry_run else { return };
     for (name, _) in tried.args.iter() {
         if script
@@ -240,6 +248,44 @@ fn gets_what_it_needs(
             let message = format!("it is tried without `{name}`, which it requires");
             let mistake = Diagnostic::new(Code::KeyMissing, fields.key("dry_run"), message);
             decoder.note(mistake.help(format!("write `dry_run: {{args: {{{name}: …}}}}`")));
+        }
+    }
+}
+
+/// Notes positions that are not 1, 2, 3 and so on, and what would move the ones after it: what may
+/// be left out, or is a list.
+fn are_in_order(script: &SkillScript, decoder: &mut Decoder<'_>) {
+    let placed = script.args.iter();
+    let mut placed: Vec<(u32, Span, &ScriptArg)> = placed
+        .filter_map(|(_, arg)| arg.position.as_ref().map(|at| (at.value, at.span, arg)))
+        .collect();
+    placed.sort_by_key(|(position, ..)| *position);
+    let last = placed.len().saturating_sub(1);
+    let mut mistake = |span, message: String, help: String| {
+        decoder.note(Diagnostic::new(Code::ValueWrong, span, message).help(help));
+    };
+    for ((at, expected), (position, span, arg)) in (0..).zip(1_u32..).zip(placed) {
+        if position != expected {
+            let message = format!("no argument has the position {expected}");
+            mistake(span, message, format!("write `position: {expected}`"));
+            return;
+        }
+        if at < last && !arg.is_required() && arg.default.is_none() {
+            let message = "an argument comes after it, and it may be left out".to_owned();
+            mistake(
+                span,
+                message,
+                "give it a `default`, or the last position".into(),
+            );
+        }
+        let is_list = arg
+            .schema
+            .text()
+            .get("type")
+            .is_some_and(|kind| kind == "array");
+        if at < last && is_list {
+            let message = "an argument comes after it, and it is a list".to_owned();
+            mistake(span, message, "give it the last position".into());
         }
     }
 }

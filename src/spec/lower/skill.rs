@@ -19,6 +19,7 @@ pub(super) fn call(used: &SkillUse, loaded: &Loaded) -> Option<SkillCall> {
                 name: name.value.clone(),
                 schema: any.clone(),
                 value: Some(value.value.0.clone()),
+                position: None,
             });
             (named.collect(), Vec::new())
         }
@@ -63,6 +64,7 @@ fn args(declared: &SkillScript, given: Option<&SkillArgs>) -> Vec<SkillArg> {
             name: name.value.clone(),
             schema: arg.schema.clone(),
             value: given.cloned().or_else(default),
+            position: arg.position.as_ref().map(|at| at.value),
         }
     })
     .collect()

@@ -29,7 +29,7 @@ pub fn run(ui: &Ui, args: &ApproveArgs) -> Result<Exit, Failure> {
 /// Shows a skill, asks, and adds a signature.
 pub fn approve(ui: &Ui, name: &str, sign: &SignArgs) -> Result<Exit, Failure> {
     let workspace = ui.workspace();
-    let _hold = Hold::take(&workspace)?;
+    let _hold = Hold::take(ui, &workspace)?;
     let mut lock = locks::read(&workspace)?;
     let Some(locked) = lock.skills.get_mut(name) else {
         return Err(not_locked(name));

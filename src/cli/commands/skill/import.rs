@@ -78,7 +78,7 @@ pub fn run(ui: &Ui, args: &ImportArgs) -> Result<Exit, Failure> {
         free(&workspace, &done.name)?;
     } else {
         consent::id(&done.name)?;
-        let hold = Hold::take(&workspace)?;
+        let hold = Hold::take(ui, &workspace)?;
         free(&workspace, &done.name)?;
         hold.stage(&done.name, &studied.bundle)?.place()?;
     }

@@ -42,7 +42,7 @@ pub fn run(ui: &Ui, args: &InstallArgs) -> Result<Exit, Failure> {
     }
     let name = own_name(&fetched.bundle, &fetched.folder).unwrap_or(fetched.folder);
     consent::id(&name)?;
-    let hold = Hold::take(&workspace)?;
+    let hold = Hold::take(ui, &workspace)?;
     let place = workspace.root.join(SKILLS).join(&name);
     let is_there = std::fs::symlink_metadata(&place).is_ok();
     let is_locked = locks::read(&workspace)?.skills.contains_key(&name);

@@ -44,7 +44,7 @@ pub fn run(ui: &Ui, args: &LockArgs) -> Result<Exit, Failure> {
     if args.check {
         return check(ui, &workspace, names, args.json);
     }
-    let hold = Hold::take(&workspace)?;
+    let hold = Hold::take(ui, &workspace)?;
     for name in names {
         consent::id(&name)?;
         let Some(folder) = folder(&workspace, &name) else {

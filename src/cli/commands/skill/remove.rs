@@ -17,7 +17,7 @@ pub struct RemoveArgs {
 pub fn run(ui: &Ui, args: &RemoveArgs) -> Result<Exit, Failure> {
     let workspace = ui.workspace();
     consent::id(&args.name)?;
-    let hold = Hold::take(&workspace)?;
+    let hold = Hold::take(ui, &workspace)?;
     let mut lock = locks::read(&workspace)?;
     let locked = lock.skills.remove(&args.name);
     let lies = workspace.root.join(SKILLS).join(&args.name);

@@ -28,7 +28,7 @@ pub struct UpdateArgs {
 /// Updates skills.
 pub fn run(ui: &Ui, args: &UpdateArgs) -> Result<Exit, Failure> {
     let workspace = ui.workspace();
-    let hold = Hold::take(&workspace)?;
+    let hold = Hold::take(ui, &workspace)?;
     let lock = locks::read(&workspace)?;
     let names: Vec<String> = match args.names.as_slice() {
         [] => lock.skills.keys().cloned().collect(),

@@ -48,7 +48,7 @@ pub fn run(ui: &Ui, args: &ValidateArgs) -> Result<Exit, Failure> {
         Some(Rules::Spec) => vec![Profile::Spec],
         Some(Rules::Load) => vec![Profile::Load],
     };
-    let (places, is_cut) = places(ui, &args.paths)?;
+    let places = places(ui, &args.paths)?;
     let all: Vec<Judged<'_>> = places.iter().map(|place| judge(place, &profiles)).collect();
     let is_reference = matches!(args.profile, Some(Rules::Reference));
     if args.json {
@@ -62,9 +62,6 @@ pub fn run(ui: &Ui, args: &ValidateArgs) -> Result<Exit, Failure> {
         ui.print(&one.text())?;
     } else {
         ui.print(&table(&all, &profiles))?;
-    }
-    if is_cut {
-        ui.say("some folders were not looked at: skills are looked for 6 deep, in 2,000 folders\n");
     }
     let is_valid = all.iter().all(Judged::is_valid);
     Ok(if is_valid { Exit::Ok } else { Exit::Invalid })

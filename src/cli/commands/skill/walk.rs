@@ -6,12 +6,6 @@ use crate::report::consent::visible;
 use crate::skill::disk::Refusal;
 use crate::skill::{NoText, SHELVES, disk};
 
-/// How deep skills are looked for below a folder.
-const MAX_DEPTH: usize = 6;
-
-/// How many folders are looked at.
-const MAX_FOLDERS: usize = 2_000;
-
 /// Folders in which no skill is looked for.
 const LEFT_OUT: [&str; 4] = [".git", "node_modules", "target", "__pycache__"];
 
@@ -86,31 +80,43 @@ fn read(ui: &Ui, folder: PathBuf) -> Place {
     }
 }
 
-/// The skills that paths mean: a skill, its SKILL.md, or all skills below a folder. The second is
-/// whether some folders were not looked at.
-pub fn places(ui: &Ui, paths: &[PathBuf]) -> Result<(Vec<Place>, bool), Failure> {
+/// The skills that paths mean: a skill, its SKILL.md, or all skills below a folder.
+pub fn places(ui: &Ui, paths: &[PathBuf]) -> Result<Vec<Place>, Failure> {
     let mut all = Vec::new();
-    let mut budget = MAX_FOLDERS;
-    let mut is_cut = false;
     for path in paths {
         let named = place(ui, path)?;
         if named.text != Err(NoText::NoFile) {
             all.push(named);
             continue;
         }
-        let mut below = Vec::new();
-        is_cut |= collect(&named.folder, (MAX_DEPTH, &mut budget), &mut below);
+        let below = collect(&named.folder);
         if below.is_empty() {
             all.push(named);
         }
         all.extend(below.into_iter().map(|folder| read(ui, folder)));
     }
-    Ok((all, is_cut))
+    Ok(all)
 }
 
-/// Collects folders with a SKILL.md below a folder, in order, without following links; whether
-/// some were not looked at.
-fn collect(folder: &Path, (depth, budget): (usize, &mut usize), found: &mut Vec<PathBuf>) -> bool {
+/// All folders with a SKILL.md below a folder, in order, without following links.
+fn collect(folder: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    let mut rest = below(folder);
+    while let Some(path) = rest.pop() {
+        let is_skill = ["SKILL.md", "skill.md"]
+            .iter()
+            .any(|name| is_there(&path.join(name)));
+        if is_skill {
+            found.push(path);
+        } else {
+            rest.extend(below(&path));
+        }
+    }
+    found
+}
+
+/// The folders in a folder, the last first.
+fn below(folder: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     let is_folder = |entry: &fs::DirEntry| entry.file_type().is_ok_and(|kind| kind.is_dir());
     let mut below: Vec<PathBuf> = entries
@@ -118,23 +124,8 @@ fn collect(folder: &Path, (depth, budget): (usize, &mut usize), found: &mut Vec<
         .map(|entry| entry.path())
         .collect();
     below.retain(|path| !LEFT_OUT.iter().any(|name| path.ends_with(name)));
-    below.sort();
-    let mut is_cut = false;
-    for path in below {
-        if *budget == 0 || depth == 0 {
-            return true;
-        }
-        *budget -= 1;
-        if ["SKILL.md", "skill.md"]
-            .iter()
-            .any(|name| is_there(&path.join(name)))
-        {
-            found.push(path);
-        } else {
-            is_cut |= collect(&path, (depth - 1, budget), found);
-        }
-    }
-    is_cut
+    below.sort_by(|one, other| other.cmp(one));
+    below
 }
 
 /// Whether a name is taken, by whatever: what is no file is a finding, and no reason to pass over.

@@ -32,6 +32,9 @@ pub(in crate::gate::guardrail) fn is_random(value: &str) -> bool {
     if !(16..=256).contains(&value.len()) || !value.is_ascii() || is_placeholder(value) {
         return false;
     }
+    if is_account(value) {
+        return false;
+    }
     let hash = [
         "sha1-", "sha256-", "sha384-", "sha512-", "sha256:", "http:", "https:",
     ];
@@ -50,6 +53,16 @@ pub(in crate::gate::guardrail) fn is_random(value: &str) -> bool {
         return value.len() >= 32 && letters && runs > 4 && entropy(bytes) > 3.0;
     }
     letters && runs >= 2 && entropy(bytes) > 3.4
+}
+
+/// Whether it is the public address of an account or a contract: 20 bytes, where keys have 32.
+fn is_account(value: &str) -> bool {
+    let digits = value
+        .strip_prefix("0x")
+        .or_else(|| value.strip_prefix("0X"));
+    digits.is_some_and(|digits| {
+        digits.len() == 40 && digits.bytes().all(|byte| byte.is_ascii_hexdigit())
+    })
 }
 
 /// Whether it is a name, a path or a version: words and short numbers.

@@ -198,3 +198,13 @@ fn passwords_in_addresses() {
         assert_eq!(found(text), [], "{text}");
     }
 }
+
+#[test]
+fn the_address_of_a_contract_is_no_secret() {
+    let digits = "7a250d5630b4cf539739df2c5dacb4c659f2488d";
+    for name in ["token", "TOKEN_ADDRESS", "access_key"] {
+        assert_eq!(found(&format!("{name} = \"0x{digits}\"")), [], "{name}");
+    }
+    let key = format!("0x{digits}{}", &digits[..24]);
+    assert_eq!(found(&format!("private_key = \"{key}\"")).len(), 1);
+}

@@ -15,6 +15,9 @@ pub(super) fn strings(look: &mut Look<'_>, code: &Code) {
                 let why = "it names a place where programs are started later";
                 look.find(Rule::Persistence, token.at, why);
             }
+            if !is_alone && !text.contains(char::is_whitespace) {
+                look.path(text, token.at);
+            }
             if text.contains("/dev/tcp/") && !is_alone {
                 look.find(
                     Rule::ReverseShell,

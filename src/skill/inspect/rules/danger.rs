@@ -64,6 +64,7 @@ pub(super) fn files(look: &mut Look<'_>, command: &Command) {
         .chain(&command.reads)
         .chain(&command.words);
     for word in all {
+        look.path(&word.text, word.at);
         if word.text.contains("/dev/tcp/") || word.text.contains("/dev/udp/") {
             look.find(
                 Rule::ReverseShell,
@@ -73,6 +74,7 @@ pub(super) fn files(look: &mut Look<'_>, command: &Command) {
         }
     }
     for (name, value) in &command.sets {
+        look.path(&value.text, value.at);
         if is_off(name, &value.text) {
             look.find(
                 Rule::TlsOff,

@@ -9,6 +9,8 @@ pub(in crate::skill::inspect) struct Given {
     pub(in crate::skill::inspect) env: BTreeSet<String>,
     /// Whether it may use the network.
     pub(in crate::skill::inspect) net: bool,
+    /// The private places that it may read.
+    pub(in crate::skill::inspect) places: BTreeSet<&'static str>,
 }
 
 /// Whoever looks at a file.
@@ -66,6 +68,19 @@ impl<'a> Look<'a> {
         if !super::env::is_known(name) && !self.given.env.contains(name) {
             let message = format!("it reads the variable {name}, which is not declared");
             self.once((Rule::EnvUndeclared, name), at, message);
+        }
+    }
+
+    /// A path is named at which something private is kept.
+    pub(super) fn path(&mut self, path: &str, at: usize) {
+        if let Some((part, what)) = super::private(path)
+            && part != "~"
+            && !self.given.places.contains(part)
+        {
+            let home = if part.starts_with('.') { "~/" } else { "" };
+            let place = format!("{home}{part}");
+            let message = format!("it names {place}: {what}");
+            self.once((Rule::PrivatePlace, &place), at, message);
         }
     }
 

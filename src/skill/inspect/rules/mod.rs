@@ -8,11 +8,15 @@ mod look;
 mod network;
 mod other;
 mod places;
+mod private;
 mod program;
 mod python;
 mod run;
 mod shell;
+mod sockets;
 mod values;
+
+pub use private::private;
 
 pub(super) use look::{Given, Look};
 pub(super) use other::other;

@@ -52,7 +52,7 @@ const VERBS: &[(&str, &[&str])] = &[
 ];
 
 /// Modules of Python that reach the network.
-pub(super) const PYTHON: [&str; 31] = [
+pub(super) const PYTHON: [&str; 33] = [
     "requests",
     "httpx",
     "urllib.request",
@@ -84,6 +84,8 @@ pub(super) const PYTHON: [&str; 31] = [
     "googleapiclient",
     "huggingface_hub",
     "asyncssh",
+    "asyncio.open_connection",
+    "asyncio.start_server",
 ];
 
 /// Modules of other languages that reach the network, as they are loaded.

@@ -15,6 +15,12 @@ pub(in crate::skill::inspect) fn other(look: &mut Look<'_>, text: &str, dialect:
         };
         let before = at.checked_sub(1).and_then(|at| tokens.get(at));
         network(look, window, before);
+        if let [token, ..] = window
+            && let Some(text) = token.text()
+            && !text.contains(char::is_whitespace)
+        {
+            look.path(text, token.at);
+        }
         environment(look, window);
         executes(look, window, before);
         if let [key, _, value, ..] = window

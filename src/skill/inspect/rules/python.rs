@@ -7,6 +7,7 @@ use super::network::{module, reaches};
 use super::program::programs;
 use super::run::runs;
 use super::shell::shell;
+use super::sockets::sockets;
 use crate::skill::inspect::Rule;
 use crate::skill::inspect::python::{Call, Code, Kind, read};
 use crate::skill::inspect::shell::{Command, UNKNOWN, Word};
@@ -55,10 +56,11 @@ const UNPICKLES: [&str; 12] = [
 pub(in crate::skill::inspect) fn python(look: &mut Look<'_>, (text, base): (&str, usize)) {
     let code = read(text, base);
     for (at, imported) in &code.imports {
-        if let Some(module) = module(imported) {
+        if let Some(module) = module(imported).filter(|module| *module != "socket") {
             look.net(module, *at);
         }
     }
+    sockets(look, &code);
     for (at, name, _) in &code.names {
         let used = name.strip_suffix(".get").unwrap_or(name);
         if let Some(module) = module(used).filter(|module| module.contains('.')) {

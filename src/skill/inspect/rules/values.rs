@@ -54,7 +54,9 @@ impl<'a> Values<'a> {
 
     fn note(&mut self, command: &'a Command) {
         let function = command.function.as_ref();
-        for (name, value) in &command.sets {
+        // What is appended comes after the program.
+        let sets = command.sets.iter().filter(|(_, value)| !value.is_appended);
+        for (name, value) in sets {
             self.sets.entry(name).or_default().push((value, function));
         }
         let Some(first) = command.words.first() else {
@@ -100,6 +102,13 @@ impl<'a> Values<'a> {
         if depth > DEEPEST || meant.commands.len() >= MOST {
             meant.unknown.get_or_insert((first.at, false));
             return;
+        }
+        if !first.inner.is_empty()
+            && let Some(words) = value(first, false)
+        {
+            let mut command = command;
+            command.words.splice(..1, words);
+            return self.expand(command, depth + 1, meant);
         }
         let Some(var) = first.variable() else {
             let name = first.text.rsplit('/').next().unwrap_or_default();

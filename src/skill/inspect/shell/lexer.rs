@@ -214,7 +214,11 @@ impl<'a> Reader<'a> {
         if (is_first || declares(command))
             && let Some(name) = self.assigned()
         {
-            let value = self.value();
+            let is_appended = self.text.get(..self.at).unwrap_or_default().ends_with("+=");
+            let value = Word {
+                is_appended,
+                ..self.value()
+            };
             if is_first && command.sets.is_empty() {
                 command.at = value.at;
                 command.function.clone_from(&self.function);

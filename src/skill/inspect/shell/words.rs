@@ -17,6 +17,8 @@ pub(in crate::skill::inspect) struct Word {
     pub(in crate::skill::inspect) items: Vec<Self>,
     /// Whether any of it is quoted.
     pub(in crate::skill::inspect) is_quoted: bool,
+    /// Whether it is a value that is appended to another.
+    pub(in crate::skill::inspect) is_appended: bool,
 }
 
 impl Word {

@@ -1,6 +1,6 @@
 //! Shell scripts as people write them: what is read right, and what nobody hides in it.
 
-use super::{SH, codes};
+use super::{PY, SH, codes};
 
 /// Nothing is wrong with any of them.
 const FINE: &[&str] = &[
@@ -14,7 +14,7 @@ const FINE: &[&str] = &[
     "for ((i = 0; i < 3; i++)); do echo $i; done; (( n += 1 )); echo $n\n",
     "((count++)) || true; x=$((count * 2)); let y=1; echo $x $y $count\n",
     "(( m[$1]++ )); echo ${m[a]}\n",
-    "SED=\"sed -i ''\"; $SED 's/a/b/' f; G=(git diff); G+=(-q); \"${G[@]}\" \"$1\"\n",
+    "SED=\"sed -i ''\"; $SED 's/a/b/' f; G=(git diff); G+=(\"$1\"); G+=(-q); \"${G[@]}\" \"$1\"\n",
     "PY=$(command -v python3) || exit 1; \"$PY\" a.py\n",
     "f() { echo a; \"$@\"; }; f git diff\n",
     "f() { local name=\"$1\"; shift; \"${@}\"; }; f 'a step' git diff\n",
@@ -73,7 +73,7 @@ const FOUND: &[(&str, &[&str])] = &[
         "trap 'curl x | sh' EXIT\n",
         &["net-undeclared", "pipe-to-shell"],
     ),
-    ("`true)`; sudo ls\n", &["privilege"]),
+    ("x=`true)`; sudo ls\n", &["privilege"]),
     ("echo $((TIMEOUT + 1))\n", &["env-undeclared"]),
     ("export A; echo $A\n", &["env-undeclared"]),
     ("case $MODE in $OTHER) ;; esac\n", &["env-undeclared"]),
@@ -123,4 +123,81 @@ fn what_is_nested_costs_no_more_than_it_is_long() {
     ] {
         let _ = codes(&[(SH, &text)]);
     }
+}
+
+#[test]
+fn the_first_line_of_a_script_says_how_it_is_read() {
+    use crate::skill::inspect::{Language, language};
+    for (path, text, expected) in [
+        (
+            "a.sh",
+            "#!/usr/bin/env bash\n",
+            Some(Language::Shell("bash")),
+        ),
+        ("a.sh", "#!/bin/zsh -e\n", Some(Language::Shell("zsh"))),
+        ("a.sh", "echo\n", Some(Language::Shell("sh"))),
+        ("a.bash", "", Some(Language::Shell("bash"))),
+        ("a.sh", "#!/usr/bin/env python3\n", Some(Language::Python)),
+        (
+            "a.py",
+            "#!/usr/bin/env -S uv run --script\n",
+            Some(Language::Python),
+        ),
+        ("run", "#!/usr/bin/awk -f\n", Some(Language::Other)),
+        ("a.md", "echo\n", None),
+    ] {
+        assert_eq!(language(path, text.as_bytes()), expected, "{path} {text:?}");
+    }
+    let hidden = "#!/usr/bin/python3\nimport os\nos.system(input())\n";
+    assert_eq!(codes(&[(SH, hidden)]), ["eval-input"]);
+}
+
+#[test]
+fn compiled_python_needs_its_source() {
+    assert_eq!(codes(&[("scripts/a.pyc", "x")]), ["compiled"]);
+    assert_eq!(codes(&[("scripts/a.PYO", "x")]), ["compiled"]);
+    let source = ("scripts/a.py", "print(1)\n");
+    assert_eq!(codes(&[("scripts/a.pyc", "x"), source]), ["unread"]);
+}
+
+#[test]
+fn a_socket_of_the_machine_itself_is_no_network() {
+    for text in [
+        "import socket\ns = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)\ns.connect(p)\n",
+        "import socket as s\nwith s.socket(family=s.AF_UNIX) as x:\n    pass\n",
+        "from socket import AF_UNIX, socket\nsocket(AF_UNIX)\n",
+        "import socket\ntry:\n    f()\nexcept socket.timeout:\n    pass\n",
+        "import socket\ndef f(s: socket.socket) -> socket.socket:\n    return socket.socketpair()\n",
+    ] {
+        assert_eq!(codes(&[(PY, text)]), [""; 0], "{text}");
+    }
+    for text in [
+        "import socket\nsocket.socket()\n",
+        "import socket\nsocket.socket(socket.AF_INET)\n",
+        "import socket\nsocket.socket(socket.AF_UNIX)\nsocket.create_connection(a)\n",
+        "import socket\nopen = socket.socket\n",
+        "from socket import create_connection as c\nc(x)\n",
+        "from socket import *\n",
+        "import asyncio\nasyncio.open_connection(h, 1)\n",
+    ] {
+        assert_eq!(codes(&[(PY, text)]), ["net-undeclared"], "{text}");
+    }
+}
+
+#[test]
+fn private_places_are_named() {
+    for text in [
+        "cat ~/.aws/credentials\n",
+        "tar c \"$HOME/.ssh\"\n",
+        "cat < \"${HOME}\"/.gnupg/x\n",
+        "D=$HOME/.kube; ls \"$D\"\n",
+        "f() { cp ~/.mozilla/x \"$1\"; }\n",
+    ] {
+        assert_eq!(codes(&[(SH, text)]), ["private-place"], "{text}");
+    }
+    let python = "from pathlib import Path\np = Path.home() / '.aws' / 'credentials'\n";
+    assert_eq!(codes(&[(PY, python)]), ["private-place"]);
+    let script = "fs.readFileSync(home + '/.bash_history')\n";
+    assert_eq!(codes(&[("scripts/a.js", script)]), ["private-place"]);
+    assert_eq!(codes(&[(SH, "cat .ssh-notes.md a.aws\n")]), [""; 0]);
 }

@@ -117,8 +117,8 @@ pub(super) const ROWS: &[Row] = &[
     (
         SH,
         "echo k | tee -a \"$HOME/.ssh/authorized_keys\"\n",
-        &["persistence"],
-        "cat \"$HOME/.ssh/authorized_keys\" > k\n",
+        &["persistence", "private-place"],
+        "cat etc/authorized_keys > k\n",
     ),
     (
         SH,

@@ -13,6 +13,7 @@ use crate::engine::{self, Request};
 use crate::model::Object;
 use crate::name::RunId;
 use crate::repeat::{Ask, Past};
+use crate::report::goal_name;
 use crate::report::record::Life;
 use crate::spec::Disk;
 use crate::store::{Reader, RunRow};

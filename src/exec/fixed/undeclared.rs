@@ -64,9 +64,18 @@ fn makers(plan: &Plan, site: Site<'_>) -> BTreeMap<String, Name> {
             Work::Run(script) => words(script),
             _ => continue,
         };
-        let made = said(&argv, step.cwd.as_deref(), site).made;
-        for path in shown(made, site) {
-            makers.entry(path).or_insert_with(|| step.id.clone());
+        let folders = match &step.cwd {
+            None => vec![None],
+            Some(cwd) => {
+                let known = environment::known_so_far(step, cwd, site.params);
+                known.into_iter().map(Some).collect()
+            }
+        };
+        for folder in folders {
+            let made = said(&argv, folder.as_deref(), site).made;
+            for path in shown(made, site) {
+                makers.entry(path).or_insert_with(|| step.id.clone());
+            }
         }
     }
     makers

@@ -307,7 +307,7 @@ impl Board {
 mod tests {
     use std::time::Duration;
 
-    use super::{Board, News};
+    use super::{Board, News, Next};
     use crate::engine::RunRef;
     use crate::machine::{Attempt, Event, Fact, Outcome, Place, Standing, Tally};
     use crate::name::{Name, PlanId, RunId};

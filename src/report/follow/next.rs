@@ -83,7 +83,7 @@ mod tests {
             }))
         };
         let after = |fact: Option<Fact>, is_goal| {
-            let mut next = Next::of("goals/mirror.md", is_goal);
+            let mut next = Next::of("plan.md", is_goal);
             if let Some(fact) = &fact {
                 next.take(fact);
             }
@@ -91,7 +91,7 @@ mod tests {
         };
         use ApprovalPolicy::{Owner, Reviewed};
         assert_eq!(after(None, false), "wf retry 1a2b3c4d");
-        assert_eq!(after(None, true), "wf goal run mirror");
+        assert_eq!(after(None, true), "wf goal run plan.md");
         assert_eq!(after(Some(approved(Owner, 2)), false), "wf retry 1a2b3c4d");
         assert_eq!(
             after(Some(approved(Reviewed, 1)), false),

@@ -2,11 +2,12 @@ use std::collections::BTreeSet;
 
 use serde::Serialize;
 
-use super::{Level, Megram, Potentials, Sense, clusters, distil, potentials, share};
+use super::{Level, Megram, Potentials, Sense, Tags, clusters, distil, potentials};
 use crate::digest::Digest;
 use crate::time::Moment;
 
-/// A megram that fades is forgotten when less than this is left of it (artoo v0.8, `Λ_gc`).
+/// The megrams of a cluster that fade are forgotten when its attention is less than this (artoo v0.8,
+/// `Λ_gc`).
 pub const FORGOTTEN: f64 = 0.1;
 
 /// How fast a rule fades, a day, once it lost its trust (artoo v0.8, `Λ_demote`).
@@ -18,10 +19,10 @@ pub const ATTENTION_OF_A_RULE: f64 = 5.0;
 /// And from this decision on, either way (artoo v0.8, consolidation).
 pub const DECISION_OF_A_RULE: f64 = 3.0;
 
-/// What the Dreamer does to what is remembered: first `demote`, then `forget`, then `promote`.
+/// What the Dreamer does to what is remembered: first `forget`, then `demote`, then `promote`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Dream {
-    /// What goes, by id. A rule that lost its trust and is old goes at once: it is in both lists.
+    /// What goes, by id. A rule that lost its trust never is among them: what contradicts it is left.
     pub forget: Vec<Digest>,
     /// The rules that become knowledge, and fade from when they were made.
     pub demote: Vec<Digest>,
@@ -31,7 +32,8 @@ pub struct Dream {
 
 /// Dreams: what should become of what is remembered, at an instant (artoo v0.8, R5, the Dreamer).
 ///
-/// - What has faded is forgotten; never a rule or a law.
+/// - A cluster of which too little is left is forgotten, except for its rules and laws. One megram of it
+///   counts for as long as the others do: what is known of a cluster is their sum.
 /// - *Trust bankruptcy*: a rule that the evidence about its cluster contradicts is one no more. The
 ///   source says it of a decision below 0. That is meant of best practices: taken by the letter it
 ///   would end every constraint as soon as it is made, so for those the sign is the other one.
@@ -42,8 +44,8 @@ pub struct Dream {
 pub fn dream(megrams: &[Megram], now: Moment) -> Dream {
     let mut dream = Dream::default();
     let mut left = megrams.to_vec();
+    forget(&mut left, &mut dream, now);
     loop {
-        forget(&mut left, &mut dream, now);
         let lost = bankrupt(&left, now);
         if lost.is_empty() {
             break;
@@ -86,10 +88,15 @@ fn demote(rule: &mut Megram) {
     rule.k = DEMOTED_K;
 }
 
-/// Takes away what has faded.
+/// Takes away the clusters that have faded.
 fn forget(left: &mut Vec<Megram>, dream: &mut Dream, now: Moment) {
+    let faded = |(tags, cluster): (&Tags, Vec<&Megram>)| {
+        let Potentials { attention, .. } = potentials(cluster, now);
+        (attention < FORGOTTEN).then(|| tags.clone())
+    };
+    let faded: BTreeSet<Tags> = clusters(left).into_iter().filter_map(faded).collect();
     left.retain(|megram| {
-        let stays = !megram.level.fades() || share(megram, now).attention >= FORGOTTEN;
+        let stays = !megram.level.fades() || !faded.contains(&megram.tags);
         if !stays {
             dream.forget.push(megram.id);
         }

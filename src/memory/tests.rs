@@ -114,13 +114,35 @@ fn what_has_faded_is_forgotten_and_a_law_is_not() {
     let mut law = rule(Sense::Constraint, 4000);
     law.level = Level::Thinking;
     let old = many(1, State::Accept, 44).remove(0);
-    let rows = [
-        law,
-        rule(Sense::BestPractice, 4000),
-        many(1, State::Accept, 43).remove(0),
-        old.clone(),
-    ];
+    let rows = [law, rule(Sense::BestPractice, 4000), old.clone()];
     assert_eq!(dream(&rows, NOW).forget, [old.id]);
+    assert!(dream(&many(1, State::Accept, 43), NOW).is_empty());
+}
+
+/// A cluster is forgotten by its attention, not each megram by what is left of it (artoo v0.8,
+/// Λ_gc): what is nearly nothing by itself counts beside the others.
+#[test]
+fn a_cluster_is_forgotten_as_a_whole() {
+    let faint = many(1, State::Refine, 0).remove(0);
+    let later = Moment::from_millis(NOW.millis() + 1000);
+    assert_eq!(dream(std::slice::from_ref(&faint), later).forget, [faint.id]);
+    for (others, count, forgotten) in [
+        (State::Refine, 1, 0),
+        (State::Accept, 1, 0),
+        (State::ChangePath, 1, 0),
+    ] {
+        let rows = [vec![faint.clone()], many(count, others, 1)].concat();
+        assert_eq!(words(&dream(&rows, later)), (forgotten, 0, vec![]), "{others}");
+    }
+    // Two that are too little each are enough together, and then too little together.
+    let rows = many(2, State::Accept, 50);
+    assert_eq!(words(&dream(&rows, NOW)), (0, 0, vec![]));
+    assert_eq!(words(&dream(&rows, ago(-10))), (2, 0, vec![]));
+    // What is known of something else keeps nothing.
+    let mut elsewhere = many(1, State::Accept, 0);
+    elsewhere[0].tags = Tags::tool("curl", "other");
+    let rows = [vec![faint.clone()], elsewhere].concat();
+    assert_eq!(dream(&rows, later).forget, [faint.id]);
 }
 
 #[test]
@@ -189,15 +211,17 @@ fn a_contrary_rule_takes_the_place_of_one_that_lost_its_trust() {
     let dreamt = dream(&rows, NOW);
     assert_eq!(words(&dreamt), (0, 1, vec![Some(Sense::Constraint)]));
     assert!(dream(&dreamt.applied(&rows), NOW).is_empty());
-    // An old one is gone at once.
+    // An old one is evidence of which next to nothing is left.
     let rows = [
         vec![rule(Sense::BestPractice, 90)],
         many(1, State::Abandon, 0),
     ]
     .concat();
     let dreamt = dream(&rows, NOW);
-    assert_eq!(words(&dreamt), (1, 1, vec![]));
-    assert_eq!(dreamt.applied(&rows), rows[1..]);
+    assert_eq!(words(&dreamt), (0, 1, vec![]));
+    assert!(potentials(&dreamt.applied(&rows), NOW).decision < -0.9);
+    // Where nothing is left that contradicts it, it stands.
+    assert_eq!(dream(&rows, ago(-80)).forget, [rows[1].id]);
 }
 
 #[test]
@@ -381,8 +405,7 @@ proptest! {
     fn only_what_fades_is_forgotten(megrams in some_megrams()) {
         let dreamt = dream(&megrams, NOW);
         for megram in megrams.iter().filter(|megram| dreamt.forget.contains(&megram.id)) {
-            prop_assert!(megram.level.fades() || dreamt.demote.contains(&megram.id));
-            prop_assert!(megram.level != Level::Thinking);
+            prop_assert!(megram.level.fades());
         }
     }
 

@@ -84,7 +84,9 @@ fn a_dream_is_what_the_core_says() {
     let mut rows: Vec<Megram> = (0..7).map(|n| megram(n, State::Abandon, 1)).collect();
     let mut rule = megram(8, State::Success, 1);
     (rule.level, rule.k) = (Level::CommonSense, 0.0);
-    rows.extend([rule.clone(), megram(9, State::Refine, 5)]);
+    let mut faded = megram(9, State::Refine, 5);
+    faded.tags = Tags::tool("wget", "api.example");
+    rows.extend([rule.clone(), faded]);
     store.remember(rows.clone()).wait().unwrap();
     let dreamt = store.dream(NOW).wait().unwrap();
     assert_eq!(dreamt, dream(&rows, NOW));

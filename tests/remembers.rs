@@ -98,6 +98,51 @@ fn a_plan_without_rounds_neither_writes_nor_asks() {
     assert!(record["memory"].is_null(), "{record}");
 }
 
+/// What is written about an intent is asked before a plan of that intent begins (artoo v0.8, R2): it
+/// is recorded with the run, told to people and to the planner, and makes no plan impossible.
+#[test]
+fn how_an_intent_ended_is_asked_before_a_plan_begins() {
+    let place = Sandbox::new();
+    let planner =
+        "max_replans: 6, strict: true}\nplanner: {exec: [sh, planner.sh], timeout: 20s}\n";
+    let all_bad = PLAN
+        .replace("echo good", "echo worse")
+        .replace("strict: true}\n", planner);
+    // It knows a way only once it is told how the intent ended before.
+    let way = r#"{"steps":{"build":{"id":"told","tool":"disk:cp","run":"echo good > out.txt"}}}"#;
+    let told = r#"*'"slug":"build_the_thing"'*"#;
+    let says = format!("case $(cat) in {told}) echo '{way}';; *) echo '{{}}';; esac\n");
+    place.file("plan.md", &all_bad).file("planner.sh", says);
+    place.wf(&["run", "plan.md"]).exits(1);
+    assert!(shown(&place)["memory"].is_null(), "nothing was known yet");
+    assert!(query(&place, "intent:build_the_thing").contains("avoid"));
+    let again = place.wf(&["run", "plan.md"]).exits(0);
+    assert!(
+        again.out.contains("avoid intent:build_the_thing"),
+        "{}",
+        again.out
+    );
+    let said = &shown(&place)["memory"]["intent"];
+    assert_eq!(said["slug"], "build_the_thing", "{said}");
+    assert_eq!(said["advice"], "avoid", "{said}");
+    let decision = said["decision"].as_f64().unwrap();
+    assert!((-0.96..-0.9).contains(&decision), "{decision}");
+    // Another plan of the same intent, with no ways to choose among, is told the same.
+    let other = PLAN
+        .replace("id: heal", "id: another")
+        .replace("title: Build the thing", "title: Build the thing anew")
+        .replace("echo bad", "echo good");
+    let (head, rest) = other.split_once("    alternatives:").unwrap();
+    let (_, tail) = rest.split_once("    verify:").unwrap();
+    place.file("other.md", format!("{head}    verify:{tail}"));
+    let told = place.wf(&["run", "other.md"]).exits(0);
+    assert!(
+        told.out.contains("caution intent:build_the_thing"),
+        "{}",
+        told.out
+    );
+}
+
 #[test]
 fn tools_that_a_plan_does_not_name_are_its_own() {
     let place = Sandbox::new();

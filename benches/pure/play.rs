@@ -21,6 +21,7 @@ pub fn run(plan: &Arc<Plan>, mut see: impl FnMut(&Event)) {
         dropped: Vec::new(),
         approved: None,
         advice: Vec::new(),
+        intent: None,
     });
     let mut at = 0;
     while let Some(what) = next {

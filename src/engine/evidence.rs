@@ -108,6 +108,7 @@ pub(super) fn begin(run: &Ongoing) -> Result<Happening, StoreError> {
         fixed: fixed.map(|fixed| fixed.files()).unwrap_or_default(),
         approved: approved.map(|approved| Box::new((**approved).clone())),
         advice: super::memory::advice(run)?,
+        intent: super::memory::intent_advice(run)?,
     })
 }
 

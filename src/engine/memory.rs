@@ -10,8 +10,8 @@
 use std::collections::BTreeSet;
 
 use crate::ggs::Directive;
-use crate::machine::{Advice, Advised, Blame, Event, Fact, Round, Way};
-use crate::memory::{Action, Megram, Origin, Pair, State, Tags, advise};
+use crate::machine::{Advice, Advised, Blame, Event, Fact, IntentAdvice, Round, Way};
+use crate::memory::{Action, Megram, Origin, Pair, State, Tags, advise, potentials, ruled};
 use crate::model::{Plan, Step};
 use crate::name::RunId;
 use crate::store::{StoreError, Which};
@@ -43,18 +43,52 @@ pub(super) fn advice(run: &Ongoing) -> Result<Vec<Advised>, StoreError> {
     }
     let known = pairs.into_iter().zip(said).filter_map(|((way, _), said)| {
         Some(Advised {
-            advice: match said.action {
-                Action::Avoid => Advice::Avoid,
-                Action::Exploit => Advice::Exploit,
-                Action::Caution => Advice::Caution,
-                Action::Ignore => return None,
-            },
+            advice: word(said.action)?,
             attention: rounded(said.attention),
             decision: rounded(said.decision),
             ..way
         })
     });
     Ok(known.collect())
+}
+
+/// What memory says about the intent of a plan; `None` if too little is known.
+pub(super) fn intent_advice(run: &Ongoing) -> Result<Option<IntentAdvice>, StoreError> {
+    if run.plan.parts().replan.is_none() {
+        return Ok(None);
+    }
+    let session = &run.session;
+    let (reader, now) = (session.store.reader()?, session.clock.now());
+    let slug = slug(&run.plan);
+    let known = reader.memory(&Which::Cluster(Tags::intent(&slug)))?;
+    let cluster: Vec<&Megram> = known.iter().collect();
+    let sums = potentials(&known, now);
+    let (action, rules) = ruled(&cluster).unwrap_or((sums.action, Vec::new()));
+    if !rules.is_empty() {
+        drop(session.store.recall(rules, now));
+    }
+    Ok(word(action).map(|advice| IntentAdvice {
+        slug,
+        advice,
+        attention: rounded(sums.attention),
+        decision: rounded(sums.decision),
+    }))
+}
+
+/// The slug of a plan's intent: of its title, or its id where it has none.
+fn slug(plan: &Plan) -> String {
+    let title = plan.parts().title.as_deref();
+    Tags::slug(title.unwrap_or(plan.id().as_str()))
+}
+
+/// The machine's word for an action; `None` where too little is known.
+fn word(action: Action) -> Option<Advice> {
+    match action {
+        Action::Avoid => Some(Advice::Avoid),
+        Action::Exploit => Some(Advice::Exploit),
+        Action::Caution => Some(Advice::Caution),
+        Action::Ignore => None,
+    }
 }
 
 /// The ways that a controller can choose among, and what memory is asked about each.
@@ -144,12 +178,10 @@ fn megrams(plan: &Plan, run: &RunId, round: &Round, at: Moment) -> Vec<Megram> {
         _ => Some(State::Abandon),
     };
     if let Some(state) = end {
-        let intent = plan.parts().title.as_deref();
-        let slug = Tags::slug(intent.unwrap_or(plan.id().as_str()));
         let from = format!("{run} round {}", round.number);
         let text = format!("{}: {}, {}", plan.id(), round.criteria, round.rationale);
         let origin = Origin { at, from: &from };
-        megrams.push(Megram::new(state, Tags::intent(&slug), text, origin));
+        megrams.push(Megram::new(state, Tags::intent(&slug(plan)), text, origin));
     }
     megrams
 }

@@ -24,6 +24,19 @@ pub struct Advised {
     pub decision: f64,
 }
 
+/// What memory says about the intent of a plan: how runs of it ended.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct IntentAdvice {
+    /// The slug of the intent: the first three words of the plan's title.
+    pub slug: String,
+    /// What follows for a planner. By itself it changes nothing: memory makes no plan impossible.
+    pub advice: Advice,
+    /// How much is known: attention, from 0.
+    pub attention: f64,
+    /// Which way it points: decision, for or against.
+    pub decision: f64,
+}
+
 /// What to do with a way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -69,14 +82,19 @@ pub(super) fn is_liked(advice: &[Advised], step: &Step, way: u32) -> bool {
 impl Machine {
     /// Takes in what memory says, before anything begins: a step whose written way is to be
     /// avoided begins in another one.
-    pub(super) fn advised(&mut self, advice: Vec<Advised>) {
-        if advice.is_empty() || self.plan.parts().replan.is_none() {
+    pub(super) fn advised(&mut self, advice: Vec<Advised>, intent: Option<IntentAdvice>) {
+        let nothing = advice.is_empty() && intent.is_none();
+        if nothing || self.plan.parts().replan.is_none() {
             return;
         }
         let main = u32::try_from(self.plan.parts().main).unwrap_or(u32::MAX);
         let changes = (0..main).filter_map(|step| self.begins_otherwise(step, &advice));
         let changes = changes.collect();
-        self.emit(Fact::MemoryAdvised { advice, changes });
+        self.emit(Fact::MemoryAdvised {
+            intent,
+            advice,
+            changes,
+        });
     }
 
     fn begins_otherwise(&self, step: u32, advice: &[Advised]) -> Option<Change> {

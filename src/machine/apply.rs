@@ -40,7 +40,14 @@ impl State {
                     None => self.judge(verdict),
                 }
             }
-            Fact::MemoryAdvised { advice, changes } => self.take_advice(plan, advice, changes),
+            Fact::MemoryAdvised {
+                intent,
+                advice,
+                changes,
+            } => {
+                self.control.intent.clone_from(intent);
+                self.take_advice(plan, advice, changes);
+            }
             Fact::RoundClosed(round) => self.close_round(plan, round, at),
             Fact::PlannerAsked { .. }
             | Fact::PlannerAnswered { .. }

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::pairs;
 use super::planner::{Answer, Planning};
 use super::state::State;
-use super::{Advised, Attempt, Change, Criteria, Fact, Round, Verdict};
+use super::{Advised, Attempt, Change, Criteria, Fact, IntentAdvice, Round, Verdict};
 use crate::ggs::{Directive, Past};
 use crate::model::{Class, Mode, Plan};
 use crate::name::Name;
@@ -27,6 +27,9 @@ pub(super) struct Control {
     pub(super) blocked_targets: BTreeSet<String>,
     /// What memory says.
     pub(super) advice: Vec<Advised>,
+    /// What memory says about the plan's intent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) intent: Option<IntentAdvice>,
     /// The way that each step is done in, where that is not as it is written.
     #[serde(with = "pairs")]
     pub(super) ways: BTreeMap<u32, u32>,
@@ -121,7 +124,7 @@ impl State {
         *planning = Some(Planning { since, answer });
     }
 
-    /// Takes in what memory says.
+    /// Takes in what memory says about how steps are done.
     pub(super) fn take_advice(&mut self, plan: &Plan, advice: &[Advised], changes: &[Change]) {
         self.control.advice = advice.to_vec();
         for change in changes {

@@ -4,8 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     Advised, Approved, Artifact, Ask, Attempt, Cached, Change, Criteria, Exit, FixedFile,
-    GatePoint, Given, Item, Loop, Outcome, Phase, Place, Proposal, Round, Spent, Stale, Standing,
-    StepState, Tally, Usage, Verdict,
+    GatePoint, Given, IntentAdvice, Item, Loop, Outcome, Phase, Place, Proposal, Round, Spent,
+    Stale, Standing, StepState, Tally, Usage, Verdict,
 };
 use crate::digest::Digest;
 use crate::gate::GateResult;
@@ -232,8 +232,12 @@ pub enum Fact {
         #[serde(flatten)]
         given: Given,
     },
-    /// Memory knows something about how steps are done. Only plans with `replan` ask it.
+    /// Memory knows something about how the plan's intent ended before, or about how steps are
+    /// done. Only plans with `replan` ask it.
     MemoryAdvised {
+        /// What it says about the intent; absent: too little is known.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        intent: Option<IntentAdvice>,
         /// What it says.
         advice: Vec<Advised>,
         /// The steps that begin in another way than they are written, in plan order.

@@ -1,8 +1,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Advised, Approved, Attempt, Exit, Fact, FixedFile, GatePoint, Given, Guard, Place, Stale,
-    Standing, Timer, Usage,
+    Advised, Approved, Attempt, Exit, Fact, FixedFile, GatePoint, Given, Guard, IntentAdvice,
+    Place, Stale, Standing, Timer, Usage,
 };
 use crate::digest::Digest;
 use crate::gate::Gated;
@@ -45,6 +45,9 @@ pub enum Happening {
         /// What memory says about how its steps are done.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         advice: Vec<Advised>,
+        /// What memory says about its intent.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        intent: Option<IntentAdvice>,
     },
     /// An attempt that was staged began. Answers [`Effect::Stage`](super::Effect::Stage).
     Began {

@@ -62,7 +62,7 @@ mod turn;
 mod unfold;
 
 pub use advance::{NOT_CHOSEN, NOT_STARTED};
-pub use advised::{Advice, Advised};
+pub use advised::{Advice, Advised, IntentAdvice};
 pub use approved::{ApprovalPolicy, Approved, By, Pin};
 pub use ask::{Ask, Decision, Given};
 pub use budget::SPENT;

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::measure::Measured;
 use super::proposal::sketch;
 use super::state::{ItemSlot, Spot};
-use super::{Machine, Round, state};
+use super::{IntentAdvice, Machine, Round, state};
 use crate::digest::Digest;
 use crate::model::{Class, Plan, StepIx};
 use crate::name::{Name, PlanId};
@@ -46,13 +46,16 @@ pub struct PlanState {
 }
 
 /// What a plan is for, in its own words.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Intent {
     /// Its title; absent where it has none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
     /// Its description, and its prose that belongs to no step.
     pub description: String,
+    /// What memory says about how runs of it ended; absent: too little is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub memory: Option<IntentAdvice>,
 }
 
 /// Something that does not hold.
@@ -113,6 +116,7 @@ impl Machine {
             intent: Intent {
                 title: parts.title.clone(),
                 description: parts.briefing.clone(),
+                memory: self.state.control.intent.clone(),
             },
             gap: self.gap(measured),
             must_not: MustNot {

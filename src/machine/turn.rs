@@ -121,6 +121,7 @@ impl Machine {
                 fixed,
                 approved,
                 advice,
+                intent,
             } => {
                 if !self.has_begun() {
                     self.begin(approved, fixed);
@@ -128,7 +129,7 @@ impl Machine {
                         self.emit(one.into());
                     }
                     self.take_over(kept, left);
-                    self.advised(advice);
+                    self.advised(advice, intent);
                     self.gate_start();
                 }
             }

@@ -120,19 +120,26 @@ fn what_has_faded_is_forgotten_and_a_law_is_not() {
 }
 
 /// A cluster is forgotten by its attention, not each megram by what is left of it (artoo v0.8,
-/// Λ_gc): what is nearly nothing by itself counts beside the others.
+/// `Λ_gc`): what is nearly nothing by itself counts beside the others.
 #[test]
 fn a_cluster_is_forgotten_as_a_whole() {
     let faint = many(1, State::Refine, 0).remove(0);
     let later = Moment::from_millis(NOW.millis() + 1000);
-    assert_eq!(dream(std::slice::from_ref(&faint), later).forget, [faint.id]);
+    assert_eq!(
+        dream(std::slice::from_ref(&faint), later).forget,
+        [faint.id]
+    );
     for (others, count, forgotten) in [
         (State::Refine, 1, 0),
         (State::Accept, 1, 0),
         (State::ChangePath, 1, 0),
     ] {
         let rows = [vec![faint.clone()], many(count, others, 1)].concat();
-        assert_eq!(words(&dream(&rows, later)), (forgotten, 0, vec![]), "{others}");
+        assert_eq!(
+            words(&dream(&rows, later)),
+            (forgotten, 0, vec![]),
+            "{others}"
+        );
     }
     // Two that are too little each are enough together, and then too little together.
     let rows = many(2, State::Accept, 50);

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use super::consent::visible;
 use super::paint::{BAD, DIM, GOOD, NAME, WARN, paint};
 use crate::ggs::Directive;
-use crate::machine::{Advised, Change, Fact, Round};
+use crate::machine::{Advised, Change, Fact, IntentAdvice, Round};
 use crate::name::Name;
 
 /// The rounds of a run, a line each: `1  D 0.67  P 0.00  Ω 0.00  L 0.40  ∇L 0.00  change_path`,
@@ -128,18 +128,22 @@ pub fn planner(fact: &Fact) -> String {
 }
 
 /// What memory said, a line each: `avoid cc:old on x (attention 0.85, decision −0.85)`.
-pub fn remembered(advice: &[Advised], changes: &[Change]) -> Vec<String> {
+pub fn remembered(
+    intent: Option<&IntentAdvice>,
+    advice: &[Advised],
+    changes: &[Change],
+) -> Vec<String> {
+    let sums = |attention, decision| format!("(attention {attention:.2}, decision {decision:+.2})");
+    let intent = intent.map(|one| {
+        let (advice, sums) = (one.advice.as_str(), sums(one.attention, one.decision));
+        format!("{advice} intent:{} {sums}", one.slug)
+    });
     let said = advice.iter().map(|one| {
         let on = one.target.as_ref().map(|target| format!(" on {target}"));
-        format!(
-            "{} {}{} (attention {:.2}, decision {:+.2})",
-            one.advice.as_str(),
-            one.tool,
-            on.unwrap_or_default(),
-            one.attention,
-            one.decision,
-        )
+        let (advice, sums) = (one.advice.as_str(), sums(one.attention, one.decision));
+        format!("{advice} {}{} {sums}", one.tool, on.unwrap_or_default())
     });
+    let said = intent.into_iter().chain(said);
     said.chain(changes.iter().map(change)).collect()
 }
 

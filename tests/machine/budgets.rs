@@ -217,6 +217,7 @@ fn a_gap_that_shrank_is_progress_and_no_other() {
         dropped: Vec::new(),
         approved: None,
         advice: Vec::new(),
+        intent: None,
     });
     let rulings = [
         ([Ruling::Fail, Ruling::Fail], None),

@@ -96,6 +96,7 @@ fn what_checks_rely_on_is_recorded_first() {
         dropped: Vec::new(),
         approved: None,
         advice: Vec::new(),
+        intent: None,
     });
     assert_eq!(names(&run)[..2], ["run_started", "checks_fixed"]);
 }
@@ -237,6 +238,7 @@ fn items_fall_back_and_their_step_with_them() {
         dropped: Vec::new(),
         approved: None,
         advice: Vec::new(),
+        intent: None,
     });
     while !play.told.iter().any(|line| line.starts_with("a[0]")) {
         let effect = open.remove(0);
@@ -286,6 +288,7 @@ fn what_was_kept_can_become_stale() {
         dropped: Vec::new(),
         approved: None,
         advice: Vec::new(),
+        intent: None,
     });
     assert_eq!(words(&open), ["finish"]);
     assert_eq!(play.told, ["run succeeded verified"]);

@@ -32,6 +32,7 @@ impl Killed {
             dropped: Vec::new(),
             approved: None,
             advice: Vec::new(),
+            intent: None,
         });
         killed
     }

@@ -16,6 +16,7 @@ const BEGIN: Happening = Happening::Begin {
     dropped: Vec::new(),
     approved: None,
     advice: Vec::new(),
+    intent: None,
 };
 
 fn policies() -> impl Strategy<Value = OnFailure> {

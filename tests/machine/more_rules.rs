@@ -192,6 +192,7 @@ fn a_place_that_waits_too_long_for_its_turn_fails() {
         dropped: Vec::new(),
         approved: None,
         advice: Vec::new(),
+        intent: None,
     });
     let wake = open
         .iter()
@@ -232,6 +233,7 @@ fn kept_results_are_not_made_again() {
         dropped: Vec::new(),
         approved: None,
         advice: Vec::new(),
+        intent: None,
     });
     assert!(
         matches!(&open[..], [Effect::Start { attempt, .. }] if attempt.place.step.as_str() == "b")
@@ -266,6 +268,7 @@ fn kept_items_are_not_made_again() {
         dropped: Vec::new(),
         approved: None,
         advice: Vec::new(),
+        intent: None,
     });
     play.run(&mut open);
     assert_eq!(

@@ -111,6 +111,7 @@ impl Play {
             dropped: Vec::new(),
             approved: None,
             advice: Vec::new(),
+            intent: None,
         });
         self.run(&mut open);
     }

@@ -42,6 +42,7 @@ fn told(plan: Arc<Plan>, kept: Vec<Kept>, left: Vec<Left>) -> Vec<String> {
         dropped: Vec::new(),
         approved: None,
         advice: Vec::new(),
+        intent: None,
     });
     play.run(&mut open);
     play.told
@@ -146,6 +147,7 @@ fn fail_at(attempt: u32, retry: Retry, idempotent: bool, exit: Exit) -> (Vec<Eve
         dropped: Vec::new(),
         approved: None,
         advice: Vec::new(),
+        intent: None,
     };
     machine.turn(Input { at, what: begin });
     let attempt = Attempt {
@@ -221,7 +223,7 @@ proptest! {
             .map(|left| left.step.to_string()).collect();
         let mut world = World::new(seed);
         let mut machine = Machine::new(plan.clone(), run_id(), Object::new());
-        world.feed(&mut machine, Happening::Begin { kept, left, dropped: Vec::new(), fixed: Vec::new(), approved: None, advice: Vec::new() });
+        world.feed(&mut machine, Happening::Begin { kept, left, dropped: Vec::new(), fixed: Vec::new(), approved: None, advice: Vec::new(), intent: None });
         let outcome = world.drive(&mut machine, &mut dice);
         check(&plan, &world.events, (&quiet, &but))?;
 

@@ -217,6 +217,7 @@ fn items_that_are_left_out_by_choice_do_not_count() {
             fixed: Vec::new(),
             approved: None,
             advice: Vec::new(),
+            intent: None,
         });
         play.run(&mut open);
         assert_eq!(rounds(&play), expected);

@@ -74,6 +74,7 @@ fn record(plan: &Arc<Plan>, seed: u64) -> Vec<Input> {
             dropped: Vec::new(),
             approved: None,
             advice: Vec::new(),
+            intent: None,
         },
     );
     world.drive(&mut machine, &mut dice);

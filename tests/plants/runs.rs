@@ -38,6 +38,7 @@ pub fn run(world: &World, strategy: Strategy, plan: &Arc<Plan>) -> Told {
         dropped: Vec::new(),
         approved: None,
         advice: Vec::new(),
+        intent: None,
     });
     while run.machine.outcome().is_none() {
         run.next();

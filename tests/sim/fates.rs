@@ -4,7 +4,8 @@
 use serde_json::json;
 use wf::digest::Digest;
 use wf::machine::{
-    Advice, Advised, Ask, Attempt, Cached, Exit, FixedFile, Place, Ruling, Standing, Verdict,
+    Advice, Advised, Ask, Attempt, Cached, Exit, FixedFile, IntentAdvice, Place, Ruling, Standing,
+    Verdict,
 };
 use wf::model::{Check, CheckPhase, Class, Object, Plan, Step, Work};
 use wf::name::RunId;
@@ -134,6 +135,18 @@ impl Fates {
             }
         }
         said
+    }
+
+    /// What memory says about the intent of a plan.
+    pub fn intent(self, run: usize) -> Option<IntentAdvice> {
+        let mut dice = self.dice(run, "intent");
+        let all = [Advice::Avoid, Advice::Exploit, Advice::Caution];
+        dice.one_in(3).then(|| IntentAdvice {
+            slug: "build_the_page".into(),
+            advice: *dice.pick(&all),
+            attention: 0.75,
+            decision: 0.5,
+        })
     }
 
     /// Whether a step declares a file, which is evidence.

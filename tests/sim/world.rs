@@ -273,6 +273,7 @@ impl World {
                     dropped: Vec::new(),
                     approved: None,
                     advice,
+                    intent: self.fates.intent(at),
                 },
             ),
         }

@@ -103,9 +103,13 @@ pub(super) fn noted(fact: &Fact) -> Option<News> {
         ),
         Fact::CancelRequested { why, force: true } => ("killing", format!("at once: {why}")),
         Fact::CancelRequested { why, force: false } => ("cancelling", why.clone()),
-        Fact::MemoryAdvised { advice, changes } => (
+        Fact::MemoryAdvised {
+            intent,
+            advice,
+            changes,
+        } => (
             "memory",
-            crate::report::rounds::remembered(advice, changes).join(" · "),
+            crate::report::rounds::remembered(intent.as_ref(), advice, changes).join(" · "),
         ),
         Fact::RoundClosed(round) => ("round", crate::report::rounds::news(round)),
         Fact::PlannerAsked { .. } | Fact::PlannerAnswered { .. } | Fact::PlannerRefused { .. } => {

@@ -3,7 +3,9 @@ use std::fmt::Write as _;
 use serde::Serialize;
 
 use crate::gate::{Action, GateResult};
-use crate::machine::{Advised, Approved, Ask, Change, Event, Fact, Given, Place, Round};
+use crate::machine::{
+    Advised, Approved, Ask, Change, Event, Fact, Given, IntentAdvice, Place, Round,
+};
 use crate::report::paint::{BAD, DIM, WARN, paint};
 use crate::report::{moment, plain, rounds};
 use crate::time::Moment;
@@ -31,10 +33,13 @@ pub struct Held {
     pub(super) closed: Vec<Moment>,
 }
 
-/// What memory said about how steps are done.
+/// What memory said when a run began.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Remembered {
-    /// What it said.
+    /// What it said about the plan's intent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub intent: Option<IntentAdvice>,
+    /// What it said about how steps are done.
     pub advice: Vec<Advised>,
     /// The steps that began in another way than they are written.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -91,9 +96,16 @@ impl Held {
                 place: place.clone(),
                 result: result.clone(),
             }),
-            Fact::MemoryAdvised { advice, changes } => {
-                let (advice, changes) = (advice.clone(), changes.clone());
-                self.memory = Some(Remembered { advice, changes });
+            Fact::MemoryAdvised {
+                intent,
+                advice,
+                changes,
+            } => {
+                self.memory = Some(Remembered {
+                    intent: intent.clone(),
+                    advice: advice.clone(),
+                    changes: changes.clone(),
+                });
             }
             Fact::RoundClosed(round) => self.rounds.push((**round).clone()),
             Fact::ApprovalAsked(ask) => self.questions.push(Question {
@@ -182,8 +194,13 @@ impl Held {
     /// What gates and people said that changed something, a line each.
     pub(super) fn lines(&self, called: &dyn Fn(&Place) -> String) -> String {
         let mut text = String::new();
-        if let Some(Remembered { advice, changes }) = &self.memory {
-            for one in rounds::remembered(advice, changes) {
+        if let Some(Remembered {
+            intent,
+            advice,
+            changes,
+        }) = &self.memory
+        {
+            for one in rounds::remembered(intent.as_ref(), advice, changes) {
                 let _ = writeln!(text, "  memory · {one}");
             }
         }

@@ -22,9 +22,9 @@ pub enum Taint {
     /// From who runs the plan, or approved by people.
     #[default]
     Owner,
-    /// Made on this machine, by a program that nothing confines, of trusted values.
+    /// From somebody else who is known: declared so of a parameter.
     Auth,
-    /// From outside: the network, a model, or anything that was made of such.
+    /// From outside: what has a network gives it, a model, or it was made of such.
     External,
 }
 

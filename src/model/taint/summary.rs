@@ -92,8 +92,8 @@ impl Summary {
             }
             Made::Free => {
                 taint.process(params);
-                let from = format!("step `{id}`, which runs without a sandbox");
-                taint.made.mix(&Mixed::of(Taint::Auth, &from));
+                let from = format!("step `{id}`, which runs without a sandbox, so with a network");
+                taint.made.mix(&Mixed::of(Taint::External, &from));
             }
             Made::Confined { net } => {
                 taint.process(params);

@@ -55,11 +55,11 @@ fn a_request_gives_what_is_external() {
 #[test]
 fn a_program_makes_what_it_gives_of_what_it_is_given() {
     check(vec![step("a", CONFINED, &[])], Taint::Owner, None);
-    let free = Some("step `a`, which runs without a sandbox");
-    check(vec![step("a", Made::Free, &[])], Taint::Auth, free);
+    let free = Some("step `a`, which runs without a sandbox, so with a network");
+    check(vec![step("a", Made::Free, &[])], Taint::External, free);
     check(
         vec![step("a", Made::Free, &[]), step("b", CONFINED, &[out("a")])],
-        Taint::Auth,
+        Taint::External,
         free,
     );
     for made in [CONFINED, Made::Free] {

@@ -2,8 +2,8 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use crate::model::Plan;
 use crate::model::taint::{Mixed, Taint, taints};
+use crate::model::{Plan, Work};
 
 /// How far the values of a plan are trusted, for programs: its parameters, what each step is
 /// given and makes, and what the plan gives.
@@ -35,8 +35,13 @@ fn one(value: &Mixed) -> Value {
     json!({ "taint": value.taint, "from": value.from.as_deref() })
 }
 
-/// Why what a step gives is external, if it is.
+/// Why what a step gives is external, if it gives anything that is.
 pub(super) fn untrusted(plan: &Plan, step: &str) -> Option<String> {
+    let written = plan.step(plan.find(step)?);
+    let is_process = matches!(written.work, Work::Run(_) | Work::Exec(_) | Work::Skill(_));
+    if is_process && written.outputs.is_empty() && written.artifacts.is_empty() {
+        return None;
+    }
     let summary = taints(plan);
     let step = summary.steps.get(step)?;
     let given = Mixed::all(step.outputs.values().chain([&step.made]));
@@ -54,12 +59,17 @@ mod tests {
         let text = "---\nkind: plan\nid: p\nsteps:\n  \
             - {id: get, http: {url: 'https://x.example/', outputs: {n: $.n}}, \
             outputs: {n: {type: string}}}\n  \
-            - {id: use, depends_on: [get], exec: [x, \"{{ steps.get.outputs.n }}\"]}\n  \
-            - {id: own, exec: [x], allow: {}}\n---\n";
+            - {id: use, depends_on: [get], exec: [x, \"{{ steps.get.outputs.n }}\"], artifacts: [a]}\n  \
+            - {id: own, exec: [x], allow: {}, artifacts: [b]}\n  \
+            - {id: free, exec: [x], artifacts: [c]}\n  \
+            - {id: bare, exec: [x]}\n---\n";
         let plan = sample::plan(text);
         let from = "what it gives is external: it comes from the http step `get`";
         assert_eq!(untrusted(&plan, "use").as_deref(), Some(from));
         assert_eq!(untrusted(&plan, "own"), None);
+        let free = untrusted(&plan, "free").unwrap();
+        assert!(free.ends_with("step `free`, which runs without a sandbox, so with a network"));
+        assert_eq!(untrusted(&plan, "bare"), None);
         let document = trust(&plan);
         assert_eq!(document["steps"]["use"]["made"]["taint"], "external");
         assert_eq!(document["steps"]["own"]["made"]["taint"], "owner");

@@ -6,7 +6,7 @@ mod terminal;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
-use crate::support::{Did, Sandbox};
+use crate::support::{Did, Office, Sandbox};
 
 /// A secret that nobody may see.
 pub const KEY: &str = "kb-9f2c7a41d6e8b035";
@@ -298,4 +298,74 @@ fn a_step_reads_a_secret_of_a_connection_and_nobody_sees_it() {
         .says("it has no secret `other`");
     place.file("p.md", plan("../key"));
     at(&place, NOW, &["check", "p.md"]).exits(3);
+}
+
+/// The workspace of an office with the skills of these tests, locked by eve and signed for by ada.
+fn reviewed() -> Office {
+    let office = Office::new(1, &["ada", "eve"], &["ada"]);
+    copy(
+        Path::new("tests/connections/skills"),
+        &office.place.at("skills"),
+    );
+    office.place.file("key", format!("{KEY}\n"));
+    let private = std::fs::Permissions::from_mode(0o600);
+    std::fs::set_permissions(office.place.at("key"), private).unwrap();
+    office
+        .at(NOW, "eve", &["skill", "lock", "keybox", "--yes"])
+        .exits(0);
+    office
+        .at(NOW, "ada", &["skill", "approve", "keybox", "--yes"])
+        .exits(0);
+    office
+}
+
+/// Sets up `box`, as somebody.
+fn add_by(office: &Office, who: &str) -> Did {
+    let mut args = vec!["connection", "add", "box", "--skill", "keybox", "--yes"];
+    args.extend(["--secret-file", "token=key", "--timeout", "10s"]);
+    office.at(NOW, who, &args)
+}
+
+/// Who sets a connection up does not approve it where others must (Silas INV-01, 5.10.1).
+#[test]
+fn where_others_must_approve_a_connection_needs_their_signature() {
+    let office = reviewed();
+    let approve = ["connection", "approve", "box", "--skill", "keybox", "--yes"];
+    let refused = add_by(&office, "eve");
+    refused
+        .exits(4)
+        .says("the connection `box` may not be set up");
+    let refused = add_by(&office, "ada");
+    refused
+        .exits(4)
+        .says("wf connection approve box --skill keybox");
+    let list = office.at(NOW, "eve", &["connection", "list"]).exits(0);
+    assert!(!list.all().contains("keybox"), "{}", list.all());
+    // Whose key is not listed signs nothing, and who signed sets nothing up.
+    office
+        .at(NOW, "eve", &approve)
+        .exits(4)
+        .says("may not approve");
+    office
+        .at(NOW, "ada", &approve)
+        .exits(0)
+        .says("connections/box.approval.json");
+    add_by(&office, "ada").exits(4);
+    add_by(&office, "eve").exits(0);
+    // It was for once, and for what it names.
+    add_by(&office, "eve").exits(4).says("used already");
+    office.at(NOW, "ada", &approve).exits(0);
+    let mut more = vec!["connection", "grant", "box", "write", "--yes"];
+    more.extend(["--secret-file", "token=key", "--timeout", "10s"]);
+    office.at(NOW, "eve", &more).exits(4).says("`permissions`");
+    let both = [
+        &approve[..],
+        &["--permission", "read", "--permission", "write"],
+    ]
+    .concat();
+    office.at(NOW, "ada", &both).exits(0);
+    office.at(NOW, "eve", &more).exits(0).says("write");
+    // What is removed needs nobody's signature.
+    let remove = ["connection", "remove", "box", "--yes"];
+    office.at(NOW, "eve", &remove).exits(0);
 }

@@ -63,6 +63,101 @@ fn a_block_at_each_trigger_stops_what_it_is_asked_about() {
     }
 }
 
+/// A gate about what is executed is asked before every attempt: the first, a retry, one of another
+/// round and one of another way (Silas 5.2.1, c2).
+#[test]
+fn what_is_executed_is_asked_about_before_every_attempt() {
+    let asked = |did: &Did| {
+        let events = did.out.lines().filter(|line| {
+            line.contains(r#""event":"gate_judged""#) && line.contains("on_tool_call")
+        });
+        events.count()
+    };
+    let plan = |more: &str, step: &str, gate: &str| {
+        format!(
+            "---\nkind: plan\nid: p\n{more}gates:\n  - {gate}\n  \
+             - {{id: first, on: before_step, provider: predicate, check: regex, extract: $.plan, \
+             config: {{pattern: p}}}}\nsteps:\n  - id: work\n{step}---\n"
+        )
+    };
+    let any = "{id: calls, on: on_tool_call, provider: predicate, check: regex, extract: $.plan, \
+               config: {pattern: p}}";
+    let place = Sandbox::new();
+    let again = "    run: echo x >> ran.txt; test $(wc -l < ran.txt) -ge 3\n    \
+                 retry: {max: 5, backoff: 0s, on: [logical]}\n";
+    place.file("plan.md", plan("", again, any));
+    let did = place.wf(&["run", "plan.md", "--json"]).exits(0);
+    assert_eq!(asked(&did), 3, "{}", did.out);
+    let entered = did.out.lines().filter(|line| line.contains("before_step"));
+    assert_eq!(entered.count(), 1, "{}", did.out);
+
+    // What it blocks is not executed, and it is told which attempt would begin.
+    let place = Sandbox::new();
+    let once = "{id: calls, on: on_tool_call, provider: predicate, check: numeric_range, \
+                extract: $.attempt, config: {auto_approve: {max: 1}}}";
+    place.file("plan.md", plan("", again, once));
+    let did = place.wf(&["run", "plan.md"]).exits(1);
+    assert_eq!(place.read("ran.txt").lines().count(), 1, "{}", did.all());
+    did.says("gate `calls`");
+
+    // Another way in another round is asked about, too, and what is sent back by checks.
+    let place = Sandbox::new();
+    let other = "    tool: a:x\n    run: echo x >> ran.txt; exit 1\n    alternatives:\n      \
+                 - {id: other, tool: 'b:y', run: echo y >> ran.txt}\n";
+    place.file("plan.md", plan("replan: {strict: true}\n", other, any));
+    let did = place.wf(&["run", "plan.md", "--json"]).exits(0);
+    assert_eq!(place.read("ran.txt"), "x\ny\n");
+    assert_eq!(asked(&did), 2, "{}", did.out);
+}
+
+/// Who is asked before a further attempt answers it as any other question.
+#[test]
+fn people_are_asked_before_a_further_attempt() {
+    let place = Sandbox::new();
+    place.file(
+        "plan.md",
+        "---\nkind: plan\nid: p\ngates:\n  - {id: calls, on: on_tool_call, provider: predicate, \
+         check: numeric_range, extract: $.attempt, config: {auto_approve: {max: 0}, \
+         require_approval: {max: 9}}}\nsteps:\n  - id: work\n    \
+         run: echo x >> ran.txt; test $(wc -l < ran.txt) -ge 2\n    \
+         retry: {max: 5, backoff: 0s, on: [logical]}\n---\n",
+    );
+    place.wf(&["run", "plan.md"]).exits(5);
+    assert_eq!(place.read("ran.txt"), "x\n");
+    let run = last(&place);
+    place.wf(&["approve", &run, "--yes"]).exits(0);
+    place.wf(&["resume", &run]).exits(0);
+    assert_eq!(place.read("ran.txt"), "x\nx\n");
+}
+
+/// What a gate wanted and may not is in the audit log by name (Silas 5.4).
+#[test]
+fn what_gates_may_not_do_reaches_the_audit_log() {
+    let place = Sandbox::new();
+    place.file(
+        "plan.md",
+        "---\nkind: plan\nid: p\ngates:\n  - id: bold\n    on: before_step\n    provider: script\n    \
+         run: |\n      echo '{\"modified_context\": {\"params\": {\"a\": 1}, \"tool_args\": [\"true\"]}}'\n  \
+         - {id: critic, on: before_step, lane: quality, provider: predicate, check: regex, \
+         extract: $.plan, config: {pattern: q}}\nsteps:\n  - {id: work, exec: ['false']}\n---\n",
+    );
+    place.wf(&["run", "plan.md"]).exits(0);
+    let log = place.read(".wf/audit/log.jsonl");
+    let of = |gate: &str| {
+        let mut lines = log.lines().filter(|line| line.contains("gate_judged"));
+        let line = lines.find(|line| line.contains(gate)).unwrap();
+        let record: serde_json::Value = serde_json::from_str(line).unwrap();
+        record["about"]["result"].clone()
+    };
+    let bold = of("bold");
+    assert_eq!(bold["rejected"], serde_json::json!(["params"]), "{bold}");
+    assert_eq!(bold["changed"], serde_json::json!(["tool_args"]), "{bold}");
+    let critic = of("critic");
+    assert_eq!(critic["ignored"], "block", "{critic}");
+    assert_eq!(critic["action"], "continue", "{critic}");
+    place.wf(&["audit", "verify"]).exits(0);
+}
+
 #[test]
 fn advice_changes_nothing() {
     for on in ["before_run", "before_step", "after_step", "before_publish"] {

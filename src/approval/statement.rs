@@ -28,16 +28,19 @@ pub enum Scope {
     Standing,
     /// That a skill may be installed.
     SkillInstall,
+    /// That a connection may be set up, or have more permissions.
+    ConnectionManage,
 }
 
 impl Scope {
     /// Every scope.
-    pub const ALL: [Self; 5] = [
+    pub const ALL: [Self; 6] = [
         Self::FullPlan,
         Self::Step,
         Self::Gate,
         Self::Standing,
         Self::SkillInstall,
+        Self::ConnectionManage,
     ];
 
     /// The word that stands for it in a token.
@@ -48,6 +51,7 @@ impl Scope {
             Self::Gate => "gate",
             Self::Standing => "standing",
             Self::SkillInstall => "skill_install",
+            Self::ConnectionManage => "connection_manage",
         }
     }
 }

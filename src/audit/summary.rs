@@ -49,10 +49,20 @@ const KEPT: [&str; 38] = [
 ];
 
 /// What is kept of something nested.
-const INSIDE: [&str; 13] = [
-    "action", "class", "code", "gate", "how", "key", "lane", "millis", "mode", "name", "ruling",
-    "signal", "trigger",
+const INSIDE: [&str; 14] = [
+    "action", "class", "code", "gate", "how", "ignored", "key", "lane", "millis", "mode", "name",
+    "ruling", "signal", "trigger",
 ];
+
+/// Lists of names that are kept of something nested: what a gate rewrote, and what it may not (Silas
+/// 5.4).
+const KEYS: [&str; 2] = ["changed", "rejected"];
+
+/// How many names of such a list are kept.
+const MOST_KEYS: usize = 20;
+
+/// How much of such a name is kept, in characters.
+const MOST_OF_A_KEY: usize = 64;
 
 /// The entry of a message.
 pub(super) fn of_message(message: &Message) -> Entry {
@@ -145,11 +155,24 @@ fn millionths(d: f64) -> u64 {
     (d.clamp(0.0, 1.0) * 1e6).round() as u64
 }
 
+/// The names in a list, each cut short: a gate may make them up.
+fn keys(value: Value) -> Option<Value> {
+    let Value::Array(names) = value else {
+        return None;
+    };
+    let names = names.iter().filter_map(Value::as_str).take(MOST_KEYS);
+    let short = names.map(|name| name.chars().take(MOST_OF_A_KEY).collect::<String>());
+    Some(short.collect())
+}
+
 /// What is kept of a value: a word, a whole number, or the words in something nested.
 fn small(value: Value) -> Option<Value> {
     match value {
         Value::Object(fields) => {
             let kept = fields.into_iter().filter_map(|(key, value)| {
+                if KEYS.contains(&key.as_str()) {
+                    return Some((key, keys(value)?));
+                }
                 let plain = value.is_string() || value.is_i64() || value.is_u64();
                 let known = INSIDE.contains(&key.as_str()) || value.is_u64();
                 (plain && known).then_some((key, value))

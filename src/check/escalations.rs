@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use super::Notes;
 use crate::diag::{Code, Diagnostic};
 use crate::expr::templates_in_script;
+use crate::model::EscalationAction;
 use crate::name::Name;
 use crate::source::Source;
 use crate::spec::ast::{Escalation, Gate};
@@ -69,6 +70,26 @@ pub(super) fn fallbacks_exist(
             let help = "declare it under `escalation`";
             notes.misspelt(mistake, name.value.as_str(), known.names(), help);
         }
+    }
+}
+
+/// Refuses the escalations that are to start a plan: a run starts none by itself, and a promise that
+/// nobody keeps is none (Silas 5.1.1, `spawn_task`).
+pub(super) fn start_nothing(map: &Entries<Name, Escalation>, notes: &mut Notes) {
+    let spawns = |one: &Escalation| one.action.value == EscalationAction::SpawnTask;
+    for (name, one) in map.iter().filter(|(_, one)| spawns(one)) {
+        // Without a plan it is a mistake already.
+        let Some(plan) = &one.plan else { continue };
+        let plan = &plan.value;
+        let message = format!(
+            "the escalation `{}` cannot start {plan}: a run starts no other plan by itself",
+            name.value
+        );
+        let mistake = Diagnostic::new(Code::TaskNotStarted, one.action.span, message);
+        notes.note(mistake.help(format!(
+            "let the block stand with `action: report` and start it yourself (wf run {plan}), or make \
+             it the repair of a goal: `on_failure: spawn_plan`"
+        )));
     }
 }
 

@@ -22,6 +22,7 @@ pub(super) fn check(loaded: &Loaded, file: usize, gate: &Gate, notes: &mut Notes
         notes.note(mistake.help(format!("write `id: {stem}`, or rename the file")));
     }
     escalations::no_circles(&gate.escalation, notes);
+    escalations::start_nothing(&gate.escalation, notes);
     if loaded.is_whole(file) {
         let led = escalations::led_to(gate);
         escalations::unused(&gate.escalation, &led, notes);

@@ -79,6 +79,7 @@ codes! {
     UnknownEscalation "gate/unknown-escalation" Error "An escalation is referred to that does not exist."
     UnknownApprover "approval/unknown-approver" Error "Somebody is to be asked who may approve nothing."
     EscalationElsewhere "gate/escalation-elsewhere" Warning "A gate's file relies on an escalation that only a plan can have."
+    TaskNotStarted "gate/task-not-started" Error "An escalation is to start a plan, and a run starts no other plan by itself."
     EscalationCycle "gate/escalation-cycle" Error "Escalations fall back on each other in a circle."
     UnusedEscalation "gate/unused-escalation" Error "An escalation is declared and nothing leads to it."
     UnknownSkill "skill/unknown" Error "A skill is named that the workspace does not have."

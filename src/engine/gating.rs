@@ -27,6 +27,8 @@ pub(super) struct Asked {
     pub(super) place: Option<Place>,
     pub(super) point: GatePoint,
     pub(super) attempt: u32,
+    /// The attempt that is about to begin, where it is not the first.
+    pub(super) next: Option<u32>,
     pub(super) item: Option<Item>,
     pub(super) reads: Object,
     /// The steps that it depends on, with their outputs.
@@ -125,7 +127,7 @@ impl Asked {
         put("steps", Value::Object(self.steps.clone()));
         if let Some(place) = &self.place {
             put("step", json!(place.step));
-            put("attempt", json!(self.attempt));
+            put("attempt", json!(self.next.unwrap_or(self.attempt)));
         }
         if let Some(item) = &self.item {
             put("item", item.value.clone());
@@ -135,7 +137,7 @@ impl Asked {
             GatePoint::Leave | GatePoint::Publish => {
                 put("response", Value::Object(self.outputs.clone()));
             }
-            GatePoint::Enter => {
+            GatePoint::Enter | GatePoint::Again => {
                 if let Some((_, step)) = self.step()
                     && let Some((name, args)) = self.tool(&step)?
                 {

@@ -40,14 +40,7 @@ impl State {
                     None => self.judge(verdict),
                 }
             }
-            Fact::MemoryAdvised {
-                intent,
-                advice,
-                changes,
-            } => {
-                self.control.intent.clone_from(intent);
-                self.take_advice(plan, advice, changes);
-            }
+            Fact::MemoryAdvised { .. } => self.take_advice(plan, fact),
             Fact::RoundClosed(round) => self.close_round(plan, round, at),
             Fact::PlannerAsked { .. }
             | Fact::PlannerAnswered { .. }
@@ -87,7 +80,7 @@ impl State {
             }
             Fact::AttemptStaged(attempt) => self.put_on_stage(plan, at, attempt),
             Fact::AttemptUnstaged(attempt) => self.take_off_stage(plan, attempt),
-            Fact::AttemptStarted(attempt) => self.occupy(plan, at, attempt, Doing::Working),
+            Fact::AttemptStarted(attempt) => self.begins(plan, at, attempt),
             Fact::AttemptEnded {
                 attempt,
                 how,
@@ -283,7 +276,7 @@ impl State {
         self.live.insert(spot, live);
     }
 
-    fn occupy(&mut self, plan: &Plan, at: Moment, attempt: &Attempt, doing: Doing) {
+    pub(super) fn occupy(&mut self, plan: &Plan, at: Moment, attempt: &Attempt, doing: Doing) {
         let Some(spot) = self.leave_queue(plan, &attempt.place) else {
             return;
         };

@@ -114,7 +114,7 @@ impl Machine {
                 .and_then(|slot| slot.result.as_ref())
                 .and_then(|gave| show.insert("outputs".into(), gave.outputs.clone().into())),
             GatePoint::Publish => show.insert("outputs".into(), self.plan_outputs().0.into()),
-            GatePoint::Enter => None,
+            GatePoint::Enter | GatePoint::Again => None,
         };
         if let Some(item) = spot.and_then(|spot| self.state.item(spot)) {
             show.insert("item".into(), item.value.clone());

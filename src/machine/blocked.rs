@@ -207,6 +207,8 @@ impl Machine {
         };
         let standing = match point {
             GatePoint::Leave => Standing::Reported,
+            // What was refuted before stays so, though it is not done again.
+            GatePoint::Again if self.was_refuted(spot) => Standing::Refuted,
             _ => Standing::Unchecked,
         };
         let live = self.state.live.get(&spot);
@@ -215,6 +217,12 @@ impl Machine {
             spot,
             Final::bad(standing, Some(Class::Logical), why.to_owned()),
         );
+    }
+
+    /// Whether checks refuted the last attempt of a place.
+    fn was_refuted(&self, spot: Spot) -> bool {
+        let tries = self.state.place(spot).and_then(|slot| slot.own_tries());
+        tries.is_some_and(|tries| !tries.failed.is_empty())
     }
 
     /// Ends what a run that is blocked does not do any more.

@@ -124,9 +124,18 @@ impl State {
         *planning = Some(Planning { since, answer });
     }
 
-    /// Takes in what memory says about how steps are done.
-    pub(super) fn take_advice(&mut self, plan: &Plan, advice: &[Advised], changes: &[Change]) {
-        self.control.advice = advice.to_vec();
+    /// Takes in what memory says.
+    pub(super) fn take_advice(&mut self, plan: &Plan, fact: &Fact) {
+        let Fact::MemoryAdvised {
+            intent,
+            advice,
+            changes,
+        } = fact
+        else {
+            return;
+        };
+        self.control.intent.clone_from(intent);
+        self.control.advice.clone_from(advice);
         for change in changes {
             self.control.change(plan, change);
         }

@@ -73,6 +73,9 @@ pub enum Effect {
         point: GatePoint,
         /// The number of the attempt: the next one before its work, else the last.
         attempt: u32,
+        /// The attempt that is about to begin, where it is not the first of its round.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        next: Option<u32>,
         /// The item, where the step is repeated.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         item_value: Option<Item>,

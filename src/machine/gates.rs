@@ -22,8 +22,10 @@ use crate::model::{Gate, Lane, Object, Plan, StepIx, Trigger, Work, resolve_para
 pub enum GatePoint {
     /// Before anything of the run begins: `before_run`, then `on_input`.
     Start,
-    /// Before the first attempt of a place: `before_step`, then `on_tool_call`.
+    /// Before the first attempt of a place in a round: `before_step`, then `on_tool_call`.
     Enter,
+    /// Before each further attempt of a place: `on_tool_call`.
+    Again,
     /// After the work of an attempt, before its checks: `after_step`, then `on_output`.
     Leave,
     /// Before the run gives its outputs: `before_publish`.
@@ -36,6 +38,7 @@ impl GatePoint {
         match self {
             Self::Start => &[Trigger::BeforeRun, Trigger::OnInput],
             Self::Enter => &[Trigger::BeforeStep, Trigger::OnToolCall],
+            Self::Again => &[Trigger::OnToolCall],
             Self::Leave => &[Trigger::AfterStep, Trigger::OnOutput],
             Self::Publish => &[Trigger::BeforePublish],
         }
@@ -71,12 +74,13 @@ impl Machine {
         }
     }
 
-    /// Asks the gates before a place; false if there are none, or they have let it pass.
+    /// Asks the gates before an attempt of a place; false if there are none, or they have let it
+    /// pass.
     pub(super) fn gate_enter(&mut self, spot: Spot) -> bool {
-        let entered = self.state.place(spot).is_none_or(|slot| slot.entered);
-        if entered || !has_gates(&self.plan, Some(spot), GatePoint::Enter) {
+        let point = self.entry(spot);
+        let Some(point) = point.filter(|point| has_gates(&self.plan, Some(spot), *point)) else {
             return false;
-        }
+        };
         let live = Live {
             attempt: 0,
             since: self.now,
@@ -85,8 +89,19 @@ impl Machine {
             plain: false,
         };
         self.state.engage(spot, live);
-        self.ask_gates(Some(spot), GatePoint::Enter);
+        self.ask_gates(Some(spot), point);
         true
+    }
+
+    /// The point at which gates are asked before the next attempt of a place; `None`: they have let
+    /// it pass.
+    fn entry(&self, spot: Spot) -> Option<GatePoint> {
+        let slot = self.state.place(spot)?;
+        match (slot.entered, slot.admitted) {
+            (false, _) => Some(GatePoint::Enter),
+            (true, false) => Some(GatePoint::Again),
+            (true, true) => None,
+        }
     }
 
     /// Asks the gates at a point.
@@ -107,7 +122,7 @@ impl Machine {
         let outputs = match point {
             GatePoint::Leave => gave.map(|gave| gave.outputs.clone()),
             GatePoint::Publish => Some(self.plan_outputs().0),
-            GatePoint::Start | GatePoint::Enter => None,
+            GatePoint::Start | GatePoint::Enter | GatePoint::Again => None,
         };
         let made = slot.map_or(0, |slot| slot.attempts);
         let live = spot.and_then(|spot| self.state.live.get(&spot));
@@ -115,6 +130,7 @@ impl Machine {
             place: spot.map(|spot| state::place(&plan, spot)),
             point,
             attempt: live.map_or(made, |live| live.attempt),
+            next: (point == GatePoint::Again).then(|| made.saturating_add(1)),
             item_value: spot.and_then(|spot| self.state.item(spot)).cloned(),
             reads,
             steps: self.steps_before(spot),
@@ -211,7 +227,12 @@ impl Machine {
     /// Whether just these gates are being asked.
     fn awaits_gates(&self, place: Option<&Place>, spot: Option<Spot>, point: GatePoint) -> bool {
         let doing = match point {
-            GatePoint::Enter => Doing::Entering,
+            GatePoint::Enter | GatePoint::Again => {
+                if spot.and_then(|spot| self.entry(spot)) != Some(point) {
+                    return false;
+                }
+                Doing::Entering
+            }
             GatePoint::Leave => Doing::Leaving,
             GatePoint::Start => {
                 return place.is_none() && self.state.phase == Phase::Gates && self.unasked();
@@ -240,7 +261,9 @@ impl Machine {
                 class: None,
                 why: self.halting_why(),
             },
-            GatePoint::Enter if self.halting(spot) => Final::cancelled(self.halting_why()),
+            GatePoint::Enter | GatePoint::Again if self.halting(spot) => {
+                Final::cancelled(self.halting_why())
+            }
             GatePoint::Enter if self.barred(spot) => Final::skipped(self.stopping_why()),
             _ => return false,
         };
@@ -302,7 +325,7 @@ impl Machine {
                 let bad = bad_outputs(self.plan.step(spot?.ix()), outputs)?;
                 Some(format!("it rewrote the outputs: {bad}"))
             }
-            GatePoint::Enter => {
+            GatePoint::Enter | GatePoint::Again => {
                 let args = rewritten.get("tool_args")?;
                 let words = args.as_array().filter(|words| !words.is_empty());
                 let texts = words.is_some_and(|words| words.iter().all(Value::is_string));

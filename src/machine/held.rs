@@ -1,7 +1,7 @@
 //! What gates and open questions do to the state.
 
 use super::state::{self, Asked, Doing, Live, Spot, State};
-use super::{Ask, Decision, Fact, GatePoint, Place, StepState};
+use super::{Ask, Attempt, Decision, Fact, GatePoint, Place, StepState};
 use crate::model::{EscalationAction, Object, Plan};
 use crate::time::Moment;
 
@@ -32,6 +32,15 @@ impl State {
         }
     }
 
+    /// Lets an attempt begin: its gates have let just this one.
+    pub(super) fn begins(&mut self, plan: &Plan, at: Moment, attempt: &Attempt) {
+        self.occupy(plan, at, attempt, Doing::Working);
+        let spot = state::spot(plan, &attempt.place);
+        if let Some(slot) = spot.and_then(|spot| self.place_mut(spot)) {
+            slot.admitted = false;
+        }
+    }
+
     fn passed(&mut self, plan: &Plan, place: Option<&Place>, point: GatePoint, new: &Object) {
         let Some(place) = place else {
             if let (GatePoint::Start, Some(params)) = (point, object(new, "message")) {
@@ -47,12 +56,15 @@ impl State {
             return;
         };
         match point {
-            GatePoint::Enter => {
+            GatePoint::Enter | GatePoint::Again => {
                 self.vacate(plan, place);
                 if let Some(slot) = self.place_mut(spot) {
-                    slot.entered = true;
+                    // What was tried again after an attempt goes on counting.
+                    if point == GatePoint::Enter {
+                        slot.gate_tries = 0;
+                    }
+                    (slot.entered, slot.admitted) = (true, true);
                     slot.tool_args = new.get("tool_args").cloned();
-                    slot.gate_tries = 0;
                 }
                 self.show(spot, StepState::Queued);
                 self.enqueue(plan, spot);
@@ -107,7 +119,7 @@ impl State {
             return self.goes_on_with(spot, Doing::Checking);
         }
         match ask.point {
-            Some(GatePoint::Enter) => {
+            Some(GatePoint::Enter | GatePoint::Again) => {
                 self.free(spot);
                 self.enqueue(plan, spot);
             }
@@ -128,7 +140,7 @@ impl State {
         };
         self.asks.insert(ask.number, asked);
         let Some(spot) = spot else { return };
-        if ask.point == Some(GatePoint::Enter) {
+        if matches!(ask.point, Some(GatePoint::Enter | GatePoint::Again)) {
             if let Some(place) = &ask.place {
                 self.leave_queue(plan, place);
             }

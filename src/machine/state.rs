@@ -175,6 +175,9 @@ pub(super) struct ItemSlot {
     pub(super) result: Option<Box<Gave>>,
     /// Whether its gates have let it in.
     pub(super) entered: bool,
+    /// Whether they have let its next attempt begin; false again once that has.
+    #[serde(default)]
+    pub(super) admitted: bool,
     /// What its gates rewrote of what is to be executed.
     pub(super) tool_args: Option<serde_json::Value>,
     /// How often its gates were asked again.

@@ -14,6 +14,8 @@
 mod advice;
 mod distil;
 mod dreamer;
+#[cfg(test)]
+mod laws;
 mod level;
 mod line;
 mod lines;

@@ -79,11 +79,37 @@ pub struct ConnectionRow {
     pub failure: Option<(String, String)>,
 }
 
+/// One use of an approval by a connection.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Use {
+    /// The nonce of the approval.
+    pub nonce: String,
+    /// Which use of it, from 1.
+    pub execution: u32,
+    /// What was signed.
+    pub token: Digest,
+}
+
 impl Store {
     /// Records a connection, in the place of what was known of it. When it was last used is kept if
     /// that was later.
     pub fn connect(&self, row: ConnectionRow) -> Ticket<()> {
+        self.connect_by(row, None)
+    }
+
+    /// Records a connection together with the use of the approval that allowed it: both or neither,
+    /// and no use twice.
+    pub fn connect_by(&self, row: ConnectionRow, by: Option<Use>) -> Ticket<()> {
         self.sql(move |writing| {
+            if let Some(by) = &by {
+                let sql =
+                    "INSERT INTO consumed (nonce, execution, token, run) VALUES (?1, ?2, ?3, ?4)";
+                let what = format!("connection:{}", row.name);
+                let token = by.token.to_string();
+                writing
+                    .connection
+                    .execute(sql, (&by.nonce, by.execution, token, what))?;
+            }
             let sql = "INSERT INTO connections (name, skill, folder, digest, auth, state, account,
                            permissions, refs, created, checked, token_expires_at,
                            refresh_expires_at, last_refresh, last_used, failure, message)

@@ -66,7 +66,7 @@ pub use batch::{Appended, Batch, LogPlace, NewRun};
 pub use blobs::Blobs;
 pub use cache::{CacheEntry, CacheLookup, KeptFile};
 pub use chain::{BrokenChain, ChainFault, head, verify_chain};
-pub use connections::{ConnectionRow, ConnectionState};
+pub use connections::{ConnectionRow, ConnectionState, Use};
 pub use cycles::{Claim, CycleEnd, CycleRow, NoticeRow};
 pub use error::StoreError;
 pub use fence::{Fence, Token};

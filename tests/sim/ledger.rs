@@ -241,8 +241,9 @@ impl Ledger {
             Fact::StepEnded { place, .. } => self.at(place).ended_at = Some(event.at),
             Fact::AttemptStarted(attempt) => {
                 self.at(&attempt.place).since = Some(event.at);
-                let whole = (Some(attempt.place.clone()), GatePoint::Leave);
-                self.passed.remove(&whole);
+                for point in [GatePoint::Leave, GatePoint::Again] {
+                    self.passed.remove(&(Some(attempt.place.clone()), point));
+                }
             }
             Fact::EvidenceTaken { attempt, files } => {
                 self.at(&attempt.place).evidence = files.first().map(|file| file.digest);
@@ -257,8 +258,7 @@ impl Ledger {
             }
             Fact::ApprovalAnswered { number, given, .. } => {
                 let place = self.asks.remove(number).flatten();
-                let yes = given.decision == Decision::Approved;
-                match place.filter(|_| yes) {
+                match place.filter(|_| given.decision == Decision::Approved) {
                     Some(place) if self.phases.contains(number) => self.at(&place).ignores(),
                     place => self.agreed.extend(place),
                 }

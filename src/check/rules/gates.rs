@@ -95,11 +95,13 @@ fn escalate(scene: &Scene<'_>, notes: &mut Notes) {
     let mut led = escalations::fallbacks(plan);
     escalations::fallbacks_exist(plan, &of_plan, notes);
     escalations::no_circles(plan, notes);
+    escalations::start_nothing(plan, notes);
     for gate in inline(scene) {
         let known = Known::of([&gate.escalation, plan]);
         escalations::block_exists(gate, &known, notes);
         escalations::fallbacks_exist(&gate.escalation, &known, notes);
         escalations::no_circles(&gate.escalation, notes);
+        escalations::start_nothing(&gate.escalation, notes);
         escalations::unused(&gate.escalation, &escalations::led_to(gate), notes);
         led.extend(escalations::led_to(gate));
     }

@@ -136,7 +136,7 @@ fn by_token(
 }
 
 /// Reads a token.
-pub(super) fn read(workspace: &Workspace, path: &std::path::Path) -> Result<Token, Refusal> {
+pub fn read(workspace: &Workspace, path: &std::path::Path) -> Result<Token, Refusal> {
     let shown = workspace.name(path);
     match std::fs::read_to_string(path) {
         Ok(text) => Token::parse(&text),
@@ -146,7 +146,7 @@ pub(super) fn read(workspace: &Workspace, path: &std::path::Path) -> Result<Toke
 }
 
 /// How often a token was used, as far as the state knows.
-pub(super) fn used(workspace: &Workspace, token: &Token) -> Result<u32, Failure> {
+pub fn used(workspace: &Workspace, token: &Token) -> Result<u32, Failure> {
     match Reader::open(&workspace.state) {
         Ok(reader) => Ok(reader.used(token.statement().nonce.as_str())?),
         Err(StoreError::NoState(_)) => Ok(0),

@@ -25,11 +25,11 @@ mod withdrawal;
 
 pub use agree::{agreed, asked};
 pub use ask::{AnswerArgs, answer};
-pub use entry::{ApprovalArgs, Entered, enter};
+pub use entry::{ApprovalArgs, Entered, enter, read as read_token, used as used_token};
 pub use lines::changed;
 pub use owner::signer;
 use pins::{pins, token_path};
-pub use plan::may_sign;
+pub use plan::{may_sign, write as write_token};
 pub use questions::{Posed, posed};
 pub use resumed::go_on;
 pub use rules::Rules;

@@ -254,7 +254,7 @@ fn is_withdrawn(ready: &Ready, statement: &Statement, now: Moment) -> Result<boo
 }
 
 /// Writes an approval under its name only when it is whole.
-fn write(ui: &Ui, out: &Path, token: &Token) -> Result<(), Failure> {
+pub fn write(ui: &Ui, out: &Path, token: &Token) -> Result<(), Failure> {
     let written = || {
         let dir = out.parent().unwrap_or(Path::new("/"));
         let mut file = tempfile::NamedTempFile::new_in(dir)?;

@@ -8,6 +8,7 @@
 //! before anything is made of it.
 
 mod adapter;
+pub mod consent;
 mod declared;
 mod desk;
 mod goal;

@@ -24,7 +24,10 @@ pub fn gated(look: &Look<'_>) -> Result<(), String> {
     match &event.fact {
         Fact::AttemptStarted(attempt) => {
             let place = &attempt.place;
-            let may = passed(place, GatePoint::Enter);
+            let book = known.book(place);
+            let further = book.attempts > book.base;
+            let may =
+                passed(place, GatePoint::Enter) && (!further || passed(place, GatePoint::Again));
             ensure(may && known.phase != Phase::Gates, || {
                 format!("{attempt} begins, and its gates have not let it")
             })

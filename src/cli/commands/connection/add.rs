@@ -7,6 +7,7 @@ use super::args::{duration, name};
 use crate::bus::Act;
 use crate::cli::approve::asked;
 use crate::cli::commands::goal::who;
+use crate::cli::connections::consent::{ConnectionScope, allowed};
 use crate::cli::connections::{
     Adapter, Desk, Failed, SecretArgs, Secrets, Trouble, Wish, ledger, rows, set_up, write_goal,
 };
@@ -15,7 +16,7 @@ use crate::connection::request::{Discovery, Probed, Request};
 use crate::connection::{Completed, Terms};
 use crate::name::PlanId;
 use crate::report::{BOLD, GOOD, paint};
-use crate::store::{ConnectionRow, ConnectionState};
+use crate::store::{ConnectionRow, ConnectionState, Use};
 
 /// Set up a connection, or connect one again
 #[derive(Args, Debug)]
@@ -72,6 +73,11 @@ pub(super) fn run(ui: &Ui, args: &AddArgs) -> Result<Exit, Failure> {
         .ask_with::<Discovery>(&request, &Vec::new())
         .map_err(told)?;
     let wanted = wanted(&desk, args, &found)?;
+    let by = allowed(
+        ui,
+        &workspace,
+        &ConnectionScope::new(&args.name, &desk.adapter, &wanted),
+    )?;
     ui.say(&terms(args, &found, &wanted));
     if !asked(ui, args.yes, "connect it?")? {
         return Err(Failure::new(Exit::Interrupted, "nothing was connected"));
@@ -96,7 +102,7 @@ pub(super) fn run(ui: &Ui, args: &AddArgs) -> Result<Exit, Failure> {
         Failed::Person(failure) => failure,
     })?;
     let probed = probe(&desk, &secrets, None).map_err(told)?;
-    record(ui, &mut row, completed, wanted)?;
+    record(ui, &mut row, completed, wanted, by)?;
     ui.print(&done(&row, probed.as_ref()))?;
     if args.goal {
         let every = desk.adapter.spec().check_every;
@@ -235,6 +241,7 @@ fn record(
     row: &mut ConnectionRow,
     completed: Completed,
     wanted: Vec<String>,
+    by: Option<Use>,
 ) -> Result<(), Failure> {
     row.state = ConnectionState::Active;
     row.account = completed.account;
@@ -242,7 +249,7 @@ fn record(
     row.token_expires_at = completed.token_expires_at;
     row.refresh_expires_at = completed.refresh_token_expires_at;
     row.checked = Some(ui.env.now());
-    ledger(ui)?.connect(row.clone()).wait()?;
+    ledger(ui)?.connect_by(row.clone(), by).wait()?;
     let act = Act::ConnectionAdded {
         connection: row.name.clone(),
         skill: row.skill.clone(),

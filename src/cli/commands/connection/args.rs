@@ -2,7 +2,7 @@ use std::time::Duration;
 
 use clap::{Args, Subcommand};
 
-use super::{add, check, grant, list, remove};
+use super::{add, approve, check, grant, list, remove};
 use crate::cli::{Exit, Failure, Ui};
 use crate::name::PlanId;
 
@@ -20,6 +20,7 @@ enum What {
     Show(list::ShowArgs),
     Check(check::CheckArgs),
     Grant(grant::GrantArgs),
+    Approve(approve::ApproveArgs),
     Remove(remove::RemoveArgs),
 }
 
@@ -31,6 +32,7 @@ pub fn run(ui: &Ui, args: &ConnectionArgs) -> Result<Exit, Failure> {
         What::Show(args) => list::show(ui, args),
         What::Check(args) => check::run(ui, args),
         What::Grant(args) => grant::run(ui, args),
+        What::Approve(args) => approve::run(ui, args),
         What::Remove(args) => remove::run(ui, args),
     }
 }

@@ -9,6 +9,7 @@ use super::check::{same_skill, set_up as was_set_up};
 use crate::bus::Act;
 use crate::cli::approve::asked;
 use crate::cli::commands::goal::who;
+use crate::cli::connections::consent::{ConnectionScope, allowed};
 use crate::cli::connections::{Desk, Failed, SecretArgs, Trouble, Wish, ledger, named, set_up};
 use crate::cli::{Exit, Failure, Ui, watch};
 use crate::connection::{Completed, Terms};
@@ -41,6 +42,13 @@ pub(super) fn run(ui: &Ui, args: &GrantArgs) -> Result<Exit, Failure> {
     let mut row = was_set_up(named(ui, &args.name)?)?;
     let adapter = same_skill(ui, &workspace, &row)?;
     grantable(&row, adapter.spec(), &args.permission)?;
+    let mut wanted = row.permissions.clone();
+    wanted.push(args.permission.clone());
+    let by = allowed(
+        ui,
+        &workspace,
+        &ConnectionScope::new(&row.name, &adapter, &wanted),
+    )?;
     let desk = Desk::open(ui, &workspace, &row.name, adapter, args.timeout)?;
     ui.say(&format!(
         "{} has {}; it is to have {}, too
@@ -52,8 +60,6 @@ pub(super) fn run(ui: &Ui, args: &GrantArgs) -> Result<Exit, Failure> {
     if !asked(ui, args.yes, "grant it?")? {
         return Err(Failure::new(Exit::Interrupted, "nothing was granted"));
     }
-    let mut wanted = row.permissions.clone();
-    wanted.push(args.permission.clone());
     let wish = Wish {
         terms: Terms {
             auth: row.auth,
@@ -78,7 +84,7 @@ pub(super) fn run(ui: &Ui, args: &GrantArgs) -> Result<Exit, Failure> {
     row.account = completed.account.or(row.account);
     row.token_expires_at = completed.token_expires_at;
     row.refresh_expires_at = completed.refresh_token_expires_at;
-    ledger(ui)?.connect(row.clone()).wait()?;
+    ledger(ui)?.connect_by(row.clone(), by).wait()?;
     let act = Act::ConnectionGranted {
         connection: row.name.clone(),
         permissions: row.permissions.clone(),

@@ -3,6 +3,7 @@
 //! One file for each of its commands; [`args`] chooses between them.
 
 mod add;
+mod approve;
 mod args;
 mod check;
 mod grant;

@@ -9,10 +9,10 @@ mod commands;
 mod encoded;
 mod leaves;
 mod mood;
+mod obeyed;
 mod parts;
 mod places;
-mod prose;
 mod says;
 mod unseen;
 
-pub(super) use prose::{described, program, prose};
+pub(super) use obeyed::{described, program, prose};

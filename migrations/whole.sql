@@ -178,7 +178,7 @@ CREATE TABLE goals (
     decided INTEGER NOT NULL,
     paused  INTEGER,
     why     TEXT NOT NULL DEFAULT ''
-) STRICT, WITHOUT ROWID;
+, resumed INTEGER) STRICT, WITHOUT ROWID;
 CREATE TABLE slots (
     goal  TEXT NOT NULL,
     slot  INTEGER NOT NULL,

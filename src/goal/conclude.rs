@@ -1,6 +1,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::model::{GoalNews, OnUnmet};
+use crate::time::Moment;
 
 /// Which run of a cycle one is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -157,6 +158,18 @@ pub fn concluded(rule: OnUnmet, looked: &Looked, repaired: Option<&Repaired>) ->
     }
 }
 
+/// How many of the latest cycles failed in a row, newest first, each with when it ended. Those that ended
+/// before the goal was last resumed do not count: whoever resumed it knew of them. One that was
+/// cancelled says nothing about the goal.
+pub fn failed_in_a_row(
+    ends: impl Iterator<Item = (Moment, Health)>,
+    resumed: Option<Moment>,
+) -> usize {
+    let later = ends.filter(|(at, _)| resumed.is_none_or(|resumed| *at > resumed));
+    let told = later.filter(|(_, health)| *health != Health::Cancelled);
+    told.take_while(|(_, health)| health.is_failure()).count()
+}
+
 /// What is to be told when a goal goes from one condition to another. Nothing is told of what goes
 /// on as it was; that something was repaired is always told.
 pub fn news(before: Option<Health>, after: Health) -> Option<GoalNews> {
@@ -169,5 +182,28 @@ pub fn news(before: Option<Health>, after: Health) -> Option<GoalNews> {
         Health::Failed | Health::Unknown => (!was_bad).then_some(GoalNews::Failed),
         Health::Waiting => (before != Some(Health::Waiting)).then_some(GoalNews::Waiting),
         Health::Cancelled => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Health, failed_in_a_row};
+    use crate::time::Moment;
+
+    #[test]
+    fn only_failures_after_a_pause_count_and_a_cancelled_cycle_says_nothing() {
+        use Health::{Cancelled, Failed, Healthy, Unknown};
+        let count = |healths: &[Health], resumed: Option<i64>| {
+            // The newest ended at 10, the one before at 9.
+            let ends = (0..).map(|at| Moment::from_millis(10 - at));
+            let ends = ends.zip(healths.iter().copied());
+            failed_in_a_row(ends, resumed.map(Moment::from_millis))
+        };
+        assert_eq!(count(&[], None), 0);
+        assert_eq!(count(&[Failed, Unknown, Failed, Healthy, Failed], None), 3);
+        assert_eq!(count(&[Failed, Cancelled, Failed, Healthy], None), 2);
+        assert_eq!(count(&[Cancelled, Failed], None), 1);
+        assert_eq!(count(&[Failed, Failed, Failed], Some(8)), 2);
+        assert_eq!(count(&[Failed, Failed, Failed], Some(10)), 0);
     }
 }

@@ -35,7 +35,9 @@ mod withdrawal;
 
 pub use agenda::Agenda;
 pub use autonomy::{Advice, SHORTEST, Way, advise, narrower};
-pub use conclude::{Health, Looked, Next, Part, Repaired, Verdict, concluded, news};
+pub use conclude::{
+    Health, Looked, Next, Part, Repaired, Verdict, concluded, failed_in_a_row, news,
+};
 pub use decide::{Decision, decide, paused_until, rescheduled};
 pub use known::{Known, Live, Open};
 pub use memory::MemoryLedger;

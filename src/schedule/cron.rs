@@ -71,7 +71,7 @@ impl Cron {
     }
 
     /// The first of its days from `day` on. Months that have none are passed over.
-    fn day(&self, day: i64) -> Option<i64> {
+    pub(super) fn day(&self, day: i64) -> Option<i64> {
         let (mut year, mut month, mut from) = date_of(day);
         while year <= LAST_YEAR {
             if let Some(next) = lowest(self.months, month).filter(|next| *next <= 12) {
@@ -90,7 +90,7 @@ impl Cron {
     }
 
     /// The first of its times of day from `from` on, in seconds since midnight.
-    fn time(&self, from: i64) -> Option<i64> {
+    pub(super) fn time(&self, from: i64) -> Option<i64> {
         let (hour, minute, second) = (from / 3_600, from / 60 % 60, from % 60);
         if has(self.hours, hour) {
             if has(self.minutes, minute)

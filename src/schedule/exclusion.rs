@@ -50,6 +50,13 @@ impl Weekday {
         }
     }
 
+    /// The day before.
+    pub(super) fn before(self) -> Self {
+        let at = Self::ALL.iter().position(|day| *day == self);
+        let before = at.and_then(|at| Self::ALL.get((at + 6) % 7));
+        before.copied().unwrap_or(self)
+    }
+
     /// The day of the week of a day since 1970-01-01.
     fn of(days: i64) -> Option<Self> {
         usize::try_from(weekday(days))
@@ -58,7 +65,7 @@ impl Weekday {
     }
 }
 
-/// Times of the goal's zone at which nothing is begun.
+/// Times at which nothing is begun, as the zone of a rule shows them for what the rule asks for.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Exclusion {

@@ -14,6 +14,7 @@ mod days;
 mod dst;
 mod exclusion;
 mod field;
+mod free;
 mod parse;
 mod timing;
 mod walk;

@@ -3,7 +3,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::walk::{Times, Walk};
+use super::walk::{Due, Times, Walk};
 use super::zone::{FIRST, LAST};
 use super::{Civil, Cron, Dst, DstNote, Exclusion, Zone};
 use crate::digest::Digest;
@@ -39,9 +39,9 @@ pub enum When {
 pub struct Timing {
     /// The rules; an instant is due if one of them says so.
     pub rules: Vec<When>,
-    /// When nothing is begun, in `zone`.
+    /// When nothing is begun: times as the zone of a rule shows them, for what that rule asks for.
     pub exclude: Vec<Exclusion>,
-    /// The goal's zone.
+    /// The goal's zone: that of all times but those of rules, which have their own.
     pub zone: Zone,
     /// Nothing is due before this instant.
     pub active_from: Option<Moment>,
@@ -61,14 +61,15 @@ pub struct Slot {
     pub excluded: Option<String>,
     /// What a change of clocks has to do with it.
     pub note: Option<DstNote>,
+    /// The place of the rule that asks for it; of several the first that is not excluded.
+    pub rule: usize,
 }
 
 impl Timing {
     /// A timing of one rule, without anything else.
     pub fn of(rule: When) -> Self {
-        let (When::Cron { zone, .. } | When::At { zone, .. }) = &rule;
         Self {
-            zone: zone.clone(),
+            zone: rule.zone().clone(),
             rules: vec![rule],
             exclude: Vec::new(),
             active_from: None,
@@ -93,9 +94,33 @@ impl Timing {
         let walks = self
             .rules
             .iter()
-            .map(|rule| rule.walk(from..until).peekable())
+            .map(|rule| rule.walk(&self.exclude, from..until).peekable())
             .collect();
-        Merge { walks }.map(|(seconds, note)| self.slot(seconds, note))
+        Merge { walks }.map(|(rule, due)| Slot {
+            at: Moment::from_millis(due.at * 1_000),
+            excluded: due.excluded.map(ToString::to_string),
+            note: due.note,
+            rule,
+        })
+    }
+
+    /// The zone of a slot: that of its rule.
+    pub fn zone_of(&self, slot: &Slot) -> &Zone {
+        self.rules.get(slot.rule).map_or(&self.zone, When::zone)
+    }
+
+    /// The zone of the slot at an instant; that of the goal if there is none.
+    pub fn zone_at(&self, at: Moment) -> &Zone {
+        let before = Moment::from_millis(at.millis().saturating_sub(1));
+        let slot = self.slots(before, at).next();
+        slot.map_or(&self.zone, |slot| self.zone_of(&slot))
+    }
+
+    /// The zone of all slots; none if they are of several.
+    pub fn one_zone(&self) -> Option<&Zone> {
+        let mut zones = self.rules.iter().map(When::zone);
+        let first = zones.next()?;
+        zones.all(|zone| zone == first).then_some(first)
     }
 
     /// The first slot after an instant.
@@ -135,33 +160,25 @@ impl Timing {
         let offset = hash.checked_rem(splay).unwrap_or(0);
         Duration::from_millis(u64::try_from(offset).unwrap_or(0))
     }
-
-    fn slot(&self, seconds: i64, note: Option<DstNote>) -> Slot {
-        let at = Moment::from_millis(seconds * 1_000);
-        let excluded = if self.exclude.is_empty() {
-            None
-        } else {
-            let civil = self.zone.local(at).civil;
-            let why = self
-                .exclude
-                .iter()
-                .find(|exclusion| exclusion.covers(civil));
-            why.map(ToString::to_string)
-        };
-        Slot { at, excluded, note }
-    }
 }
 
 impl When {
-    fn walk(&self, seconds: std::ops::Range<i64>) -> Walk<'_> {
-        match self {
+    /// Its zone.
+    pub fn zone(&self) -> &Zone {
+        let (Self::Cron { zone, .. } | Self::At { zone, .. }) = self;
+        zone
+    }
+
+    fn walk<'a>(&'a self, exclude: &'a [Exclusion], seconds: std::ops::Range<i64>) -> Walk<'a> {
+        let (times, zone, dst) = match self {
             Self::Cron {
                 expression,
                 zone,
                 dst,
-            } => Walk::new(Times::Cron(expression), zone, *dst, seconds),
-            Self::At { civil, zone, dst } => Walk::new(Times::Once(*civil), zone, *dst, seconds),
-        }
+            } => (Times::Cron(expression), zone, *dst),
+            Self::At { civil, zone, dst } => (Times::Once(*civil), zone, *dst),
+        };
+        Walk::new(times, (zone, dst), exclude, seconds)
     }
 }
 
@@ -170,19 +187,35 @@ struct Merge<'a> {
     walks: Vec<Peekable<Walk<'a>>>,
 }
 
-impl Iterator for Merge<'_> {
-    type Item = (i64, Option<DstNote>);
+impl<'a> Iterator for Merge<'a> {
+    /// What is due, and the place of the walk that says so.
+    type Item = (usize, Due<'a>);
 
     fn next(&mut self) -> Option<Self::Item> {
         let heads = self.walks.iter_mut().filter_map(Peekable::peek);
-        let (first, mut note) = *heads.min_by_key(|(at, _)| *at)?;
-        for walk in &mut self.walks {
-            if let Some((_, other)) = walk.next_if(|(at, _)| *at == first) {
-                // What is due anyway is not there for what was passed over.
-                note = note.and(other);
-            }
+        let first = heads.map(|due| due.at).min()?;
+        let mut merged: Option<Self::Item> = None;
+        for (rule, walk) in self.walks.iter_mut().enumerate() {
+            let Some(due) = walk.next_if(|due| due.at == first) else {
+                continue;
+            };
+            merged = Some(match merged {
+                None => (rule, due),
+                Some((before, mut merged)) => {
+                    let is_excluded = merged.excluded.is_some();
+                    let rule = if is_excluded && due.excluded.is_none() {
+                        rule
+                    } else {
+                        before
+                    };
+                    // What is due anyway is not there for what was passed over.
+                    merged.note = merged.note.and(due.note);
+                    merged.excluded = merged.excluded.filter(|_| due.excluded.is_some());
+                    (rule, merged)
+                }
+            });
         }
-        Some((first, note))
+        merged
     }
 }
 

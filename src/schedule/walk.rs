@@ -9,7 +9,7 @@ use std::ops::Range;
 use super::civil::DAY;
 use super::dst::{Dst, DstNote, Fold, Gap};
 use super::zone::{FIRST, LAST, Stretch, Zone};
-use super::{Civil, Cron};
+use super::{Civil, Cron, Exclusion};
 
 /// No two offsets are further apart, in seconds.
 const APART: i64 = 2 * DAY;
@@ -44,10 +44,23 @@ impl Times<'_> {
     }
 }
 
-/// The instants of times in a zone, in seconds since the epoch: ascending, each once.
+/// An instant at which a rule is due.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Due<'a> {
+    /// When, in seconds since the epoch.
+    pub(super) at: i64,
+    /// What a change of clocks has to do with it.
+    pub(super) note: Option<DstNote>,
+    /// What excludes the time that was asked for, wherever clocks moved it to; of several that were
+    /// passed over, all of them.
+    pub(super) excluded: Option<&'a Exclusion>,
+}
+
+/// The instants of times in a zone: ascending, each once.
 #[derive(Debug)]
 pub(super) struct Walk<'a> {
     times: Times<'a>,
+    exclude: &'a [Exclusion],
     zone: &'a Zone,
     dst: Dst,
     /// The last second that counts.
@@ -65,12 +78,18 @@ pub(super) struct Walk<'a> {
 
 impl<'a> Walk<'a> {
     /// Walks from the second `from` to the second `until`, both included.
-    pub(super) fn new(times: Times<'a>, zone: &'a Zone, dst: Dst, seconds: Range<i64>) -> Self {
+    pub(super) fn new(
+        times: Times<'a>,
+        (zone, dst): (&'a Zone, Dst),
+        exclude: &'a [Exclusion],
+        seconds: Range<i64>,
+    ) -> Self {
         let from = seconds.start.max(FIRST);
         let until = seconds.end.min(LAST);
         let stretch = zone.stretch(from);
         let mut walk = Self {
             times,
+            exclude,
             zone,
             dst,
             until,
@@ -148,17 +167,26 @@ impl<'a> Walk<'a> {
         (counts, note)
     }
 
-    /// Whether the change that began this stretch passed over one of the times, which is shown
-    /// nowhere, and nothing else is due at that instant.
-    fn moved(&self) -> bool {
+    /// What excludes a time on the clock, if anything does.
+    fn excluded(&self, at: i64) -> Option<&'a Exclusion> {
+        if self.exclude.is_empty() {
+            return None;
+        }
+        let civil = Civil::of_seconds(at);
+        self.exclude.iter().find(|one| one.covers(civil))
+    }
+
+    /// What is due where this stretch begins, if the change that began it passed over one of the times,
+    /// which is shown nowhere, and nothing else is due at that instant.
+    fn moved(&self) -> Option<Due<'a>> {
         if self.dst.gap == Gap::Skip || self.stretch.from <= FIRST {
-            return false;
+            return None;
         }
         let start = self.stretch.from + self.zone.offset(self.stretch.from - 1);
         let gap = start..self.stretch.local().0;
         let mut passed = self.times.next(gap.start).filter(|at| gap.contains(at));
         if passed.is_none() || (self.ahead == Some(gap.end) && self.pass(gap.end).0) {
-            return false;
+            return None;
         }
         let near = self.near(&gap);
         let shown = |at: i64| {
@@ -166,13 +194,22 @@ impl<'a> Walk<'a> {
                 .map(Stretch::local)
                 .any(|(from, until)| (from..until).contains(&at))
         };
+        let mut due = None;
         while let Some(at) = passed {
             if !shown(at) {
-                return true;
+                let one = Due {
+                    at: self.stretch.from,
+                    note: Some(DstNote::AtTransition),
+                    excluded: self.excluded(at),
+                };
+                if one.excluded.is_none() {
+                    return Some(one);
+                }
+                due.get_or_insert(one);
             }
             passed = self.times.after(at).filter(|at| gap.contains(at));
         }
-        false
+        due
     }
 
     /// Goes to the next stretch that matters; false if there is none. Stretches in which nothing
@@ -211,13 +248,16 @@ impl<'a> Walk<'a> {
     }
 }
 
-impl Iterator for Walk<'_> {
-    type Item = (i64, Option<DstNote>);
+impl<'a> Iterator for Walk<'a> {
+    type Item = Due<'a>;
 
     fn next(&mut self) -> Option<Self::Item> {
         loop {
-            if std::mem::take(&mut self.fresh) && self.stretch.from <= self.until && self.moved() {
-                return Some((self.stretch.from, Some(DstNote::AtTransition)));
+            if std::mem::take(&mut self.fresh)
+                && self.stretch.from <= self.until
+                && let Some(due) = self.moved()
+            {
+                return Some(due);
             }
             let Some(at) = self.ahead.filter(|at| *at < self.stretch.local().1) else {
                 if self.on() {
@@ -232,7 +272,11 @@ impl Iterator for Walk<'_> {
             self.ahead = self.times.after(at);
             let (counts, note) = self.pass(at);
             if counts {
-                return Some((second, note));
+                return Some(Due {
+                    at: second,
+                    note,
+                    excluded: self.excluded(at),
+                });
             }
         }
     }

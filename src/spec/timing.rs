@@ -9,8 +9,6 @@ use crate::schedule::{
 use crate::source::{Source, Span, Spanned};
 use crate::time::{Moment, format_duration};
 
-/// How many slots are looked at for one that is not excluded.
-const MANY: usize = 100_000;
 /// How many distances of slots are looked at for the shortest.
 const SOME: usize = 2_000;
 /// The beginning of 2026, from which on they are looked at if a goal does not say when it begins.
@@ -263,50 +261,20 @@ fn instant(civil: Civil, zone: &Zone, is_end: bool) -> Option<Moment> {
     Some(once.next(Moment::from_millis(i64::MIN))?.at)
 }
 
-/// The mistake of a goal without any slot that is not excluded. One that has very many slots on
-/// days that are excluded, and none after them, is not found out.
+/// The mistake of a goal without any slot that is not excluded.
 fn never_due(goal: &Goal, timing: &Timing) -> Option<Diagnostic> {
-    let (first, last) = (Moment::from_millis(i64::MIN), Moment::from_millis(i64::MAX));
-    let mut seen = 0;
-    for slot in timing.slots(first, last).take(MANY) {
-        slot.excluded.as_ref()?;
-        seen += 1;
+    if timing.free().is_some() {
+        return None;
     }
-    let (message, help) = match seen {
-        MANY if !is_all_excluded(&timing.exclude) => return None,
-        0 => (
-            "the goal is never due",
-            "look at `active_from`, `active_until` and `dst`",
-        ),
-        _ => (
-            "the goal is never due: all that its schedule says is excluded",
-            "look at `exclude`",
-        ),
-    };
     let at = goal.schedule.as_ref()?.span;
-    Some(Diagnostic::new(Code::NeverDue, at, message).help(help))
-}
-
-/// Whether times of the day exclude a whole week. If they leave anything, they leave the end of
-/// one of them.
-fn is_all_excluded(exclude: &[Exclusion]) -> bool {
-    let daily = |one: &&Exclusion| matches!(one, Exclusion::Daily { .. });
-    let ends = exclude.iter().filter_map(|one| match one {
-        Exclusion::Daily { until, .. } => Some(until.to_string()),
-        _ => None,
-    });
-    let ends = ends.flat_map(|end| {
-        let end = if end == "24:00" { "00:00" } else { &end };
-        // Any week will do.
-        let days = (5..=11).map(|day| format!("2026-01-{day:02}T{end}"));
-        days.collect::<Vec<_>>()
-    });
-    let mut left = ends.peekable();
-    left.peek().is_some()
-        && left.all(|end| {
-            let civil: Option<Civil> = end.parse().ok();
-            civil.is_some_and(|end| exclude.iter().filter(daily).any(|one| one.covers(end)))
-        })
+    if timing.next(Moment::from_millis(i64::MIN)).is_none() {
+        let message = "the goal is never due";
+        let help = "look at `active_from`, `active_until` and `dst`";
+        return Some(Diagnostic::new(Code::NeverDue, at, message).help(help));
+    }
+    let message = "the goal is never due: all that its schedule says is excluded";
+    let mistake = Diagnostic::new(Code::NeverDue, at, message);
+    Some(mistake.help("look at `exclude`"))
 }
 
 /// The warning of a goal that may begin after its next slot.

@@ -96,12 +96,13 @@ impl Store {
 
     /// Ends the pause of a goal, if it is paused; the answer says whether it was. What was due in
     /// the pause must have been accounted for.
-    pub fn resume_goal(&self, goal: &PlanId) -> Ticket<bool> {
+    pub fn resume_goal(&self, goal: &PlanId, now: Moment) -> Ticket<bool> {
         let goal = goal.clone();
         self.sql(move |writing| {
-            let sql = "UPDATE goals SET paused = NULL, why = ''
+            let sql = "UPDATE goals SET paused = NULL, why = '', resumed = ?2
                        WHERE id = ?1 AND paused IS NOT NULL";
-            Ok(writing.connection.execute(sql, [goal.as_str()])? > 0)
+            let values = (goal.as_str(), At(now));
+            Ok(writing.connection.execute(sql, values)? > 0)
         })
     }
 }
@@ -110,6 +111,13 @@ impl Reader {
     /// What is known of a goal; `None` if nobody ever looked at it.
     pub fn known(&self, goal: &PlanId) -> Result<Option<Known>, StoreError> {
         known(self.connection(), goal).map_err(|error| self.failed(&error))
+    }
+
+    /// When a goal was last resumed; `None`: never.
+    pub fn resumed(&self, goal: &PlanId) -> Result<Option<Moment>, StoreError> {
+        let sql = "SELECT resumed FROM goals WHERE id = ?1 AND resumed IS NOT NULL";
+        let found = self.rows(sql, [goal.as_str()], |row| row.get::<_, At>(0))?;
+        Ok(found.first().map(|at| at.0))
     }
 
     /// The goals that were ever looked at, by id.

@@ -16,6 +16,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("../../migrations/0006_memory.sql"),
     include_str!("../../migrations/0007_goals.sql"),
     include_str!("../../migrations/0008_connections.sql"),
+    include_str!("../../migrations/0009_resumed.sql"),
 ];
 
 /// What the migrations come to, as SQLite tells it: a new database is made of that, in half the time.

@@ -1,6 +1,6 @@
 //! Who approves, answers, pauses and asks for the past.
 
-use rustix::process::{Signal, kill_process};
+use rustix::process::{Pid, Signal, kill_process};
 
 use super::{Daemon, EACH_SECOND, count, cycles_of, ended, goal, one_by_one, place, soon, words};
 use crate::support::Sandbox;
@@ -141,6 +141,45 @@ fn too_many_failures_pause_a_goal_and_nothing_is_made_up_for() {
                   (SELECT max(last) FROM slots WHERE state = 'skipped')";
     assert_eq!(count(&sandbox, before), 2, "only what failed began before");
     assert_eq!(told(), 2, "once for each");
+}
+
+#[test]
+fn only_failures_after_a_resume_count_and_a_cancelled_cycle_is_in_no_row() {
+    let sandbox = place();
+    let check = "test -f slow && touch looks && sleep 50; false";
+    let front = format!(
+        "schedule: \"0 9 1 1 *\"\nauto_pause_after: 2\nverify: [{{name: shut, run: '{check}'}}]\n"
+    );
+    goal(&sandbox, &front);
+    let paused = || {
+        count(
+            &sandbox,
+            "SELECT count(*) FROM goals WHERE paused IS NOT NULL",
+        ) == 1
+    };
+    let look = || drop(sandbox.wf(&["goal", "run", "kept"]));
+    sandbox.wf(&["daemon", "--once"]).exits(0);
+    look();
+    assert!(!paused());
+    look();
+    assert!(paused(), "two in a row");
+    sandbox.wf(&["goal", "resume", "kept"]).exits(0);
+    look();
+    assert!(!paused(), "one since somebody resumed it");
+    // A cycle that is cancelled says nothing of the goal.
+    sandbox.file("slow", "");
+    let mut cancelled = sandbox.start(&["goal", "run", "kept"]);
+    soon("it looks", || sandbox.at("looks").exists());
+    let pid = Pid::from_raw(i32::try_from(cancelled.id()).unwrap()).unwrap();
+    kill_process(pid, Signal::TERM).unwrap();
+    cancelled.wait().unwrap();
+    assert_eq!(ended(&sandbox, "cancelled"), 1);
+    std::fs::remove_file(sandbox.at("slow")).unwrap();
+    look();
+    assert!(
+        paused(),
+        "two in a row, and one between them that was cancelled"
+    );
 }
 
 const PAST: [&str; 7] = [

@@ -163,7 +163,7 @@ proptest! {
                 }
                 3 | 4 => {
                     memory.resume(&goal.id);
-                    store.resume_goal(&goal.id).wait().unwrap();
+                    store.resume_goal(&goal.id, now).wait().unwrap();
                 }
                 5 => goal.timing = timing(["*/10 * * * * *", "*/7 * * * * *"][usize::from(time % 2 == 0)]),
                 _ => {}

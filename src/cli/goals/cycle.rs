@@ -347,7 +347,8 @@ fn close(
     let follows = if cycle.ended.as_ref().is_some_and(waits) {
         Follows::default()
     } else {
-        follows(goal, &before, (&cycle, &verdict, at))
+        let resumed = reader.resumed(&goal.id)?;
+        follows(goal, (&before, resumed), (&cycle, &verdict, at))
     };
     let store = store(ui, ready)?;
     let end = CycleEnd {

@@ -1,6 +1,6 @@
 use serde_json::{Value, json};
 
-use crate::goal::{Health, Verdict, news};
+use crate::goal::{Health, Verdict, failed_in_a_row, news};
 use crate::model::{Goal, GoalNews, Notify, NotifyBy, WebhookUrl};
 use crate::store::CycleRow;
 use crate::time::Moment;
@@ -14,20 +14,18 @@ pub struct Follows {
     pub notices: Vec<Value>,
 }
 
-/// What follows from the end of a cycle, after those that ended before it, newest first.
+/// What follows from the end of a cycle, after those that ended before it, newest first. What failed
+/// before the goal was last resumed counts no more.
 pub fn follows(
     goal: &Goal,
-    before: &[CycleRow],
+    (before, resumed): (&[CycleRow], Option<Moment>),
     (cycle, verdict, at): (&CycleRow, &Verdict, Moment),
 ) -> Follows {
-    let mut healths = before
-        .iter()
-        .filter_map(|cycle| Some(cycle.ended.as_ref()?.1));
-    let last = healths.clone().find(|health| *health != Health::Cancelled);
-    let in_a_row = healths
-        .by_ref()
-        .take_while(|health| health.is_failure())
-        .count();
+    let ends = before.iter().filter_map(|cycle| cycle.ended.as_ref());
+    let ends = ends.map(|(at, health, _)| (*at, *health));
+    let mut healths = ends.clone().map(|(_, health)| health);
+    let last = healths.find(|health| *health != Health::Cancelled);
+    let in_a_row = failed_in_a_row(ends, resumed);
     let mut follows = Follows::default();
     if let Some(news) = news(last, verdict.health) {
         follows

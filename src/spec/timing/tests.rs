@@ -104,6 +104,28 @@ fn what_is_excluded_now_and_then_is_due_at_other_times() {
 }
 
 #[test]
+fn a_goal_that_is_only_due_when_it_is_excluded_is_never_due() {
+    let nights = |schedule: &str| {
+        let window = "exclude: [{from: \"22:00\", until: \"06:00\"}]";
+        codes(&format!(
+            "schedule: {schedule}\ntimezone: Europe/Berlin\n{window}"
+        ))
+    };
+    assert_eq!(nights("\"0 23 * * *\""), [Code::NeverDue]);
+    assert_eq!(nights("\"*/10 22-5 * * *\""), [Code::NeverDue]);
+    assert_eq!(nights("[\"0 23 * * *\", \"0 6 * * *\"]"), []);
+    // 23:00 in Tokyo is excluded by the clocks of Tokyo, whatever those of Berlin show.
+    assert_eq!(
+        nights("[{cron: \"0 23 * * *\", timezone: Asia/Tokyo}]"),
+        [Code::NeverDue]
+    );
+    assert_eq!(
+        nights("[{cron: \"0 12 * * *\", timezone: Pacific/Auckland}]"),
+        []
+    );
+}
+
+#[test]
 fn windows_that_leave_nothing_are_found_out_and_others_are_not() {
     let windows = |until: &str| {
         codes(&format!(

@@ -17,4 +17,5 @@ mod who;
 
 pub use args::{GoalArgs, run};
 pub use next::instant;
+pub use shown::local;
 pub use who::who;

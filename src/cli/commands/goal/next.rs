@@ -121,10 +121,10 @@ pub(super) fn run(ui: &Ui, args: &NextArgs) -> Result<Exit, Failure> {
         .take(args.n);
     if args.json {
         for slot in slots {
-            ui.print(&shown::line(&timing.zone, &slot))?;
+            ui.print(&shown::line(&timing, &slot))?;
         }
     } else {
-        ui.print(&shown::table(&timing.zone, slots))?;
+        ui.print(&shown::table(&timing, slots))?;
     }
     Ok(Exit::Ok)
 }

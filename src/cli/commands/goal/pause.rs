@@ -68,7 +68,7 @@ pub fn resume(ui: &Ui, args: &ResumeArgs) -> Result<Exit, Failure> {
             break decision;
         }
     };
-    store.resume_goal(&goal.id).wait()?;
+    store.resume_goal(&goal.id, now).wait()?;
     let act = Act::GoalResumed {
         goal: goal.id.clone(),
         key: who(ui).map(|key| key.public.id()),

@@ -4,7 +4,7 @@ use anstyle::Style;
 use serde::Serialize;
 
 use crate::report::{Align, DIM, NAME, Table, WARN};
-use crate::schedule::{Change, DstNote, Slot, Zone};
+use crate::schedule::{Change, DstNote, Slot, Timing, Zone};
 use crate::time::{Moment, format_duration};
 
 /// A slot for programs.
@@ -18,7 +18,8 @@ struct Line<'a> {
 }
 
 /// A slot as one line of JSON.
-pub(super) fn line(zone: &Zone, slot: &Slot) -> String {
+pub(super) fn line(timing: &Timing, slot: &Slot) -> String {
+    let zone = timing.zone_of(slot);
     let line = Line {
         slot: zone.local(slot.at).to_string(),
         utc: slot.at,
@@ -28,20 +29,33 @@ pub(super) fn line(zone: &Zone, slot: &Slot) -> String {
     format!("{}\n", serde_json::to_string(&line).unwrap_or_default())
 }
 
-/// Slots as a table: when in UTC and in the zone, and what is special about them.
-pub(super) fn table(zone: &Zone, slots: impl Iterator<Item = Slot>) -> String {
+/// Slots as a table: when in UTC and in the zone of their rule, and what is special about them. Where
+/// rules have several zones, each slot names its own.
+pub(super) fn table(timing: &Timing, slots: impl Iterator<Item = Slot>) -> String {
     let left = |name| (name, Align::Left);
-    let mut table = Table::new(&[left("UTC"), left(zone.name()), left("")]);
+    let one = timing.one_zone();
+    let name = one.map_or("local", Zone::name);
+    let mut table = Table::new(&[left("UTC"), left(name), left("")]);
     for slot in slots {
+        let zone = timing.zone_of(&slot);
         let utc = slot.at.to_string().replace(".000Z", "Z");
         let remark = remark(zone, &slot);
         table.row(vec![
             (utc, NAME),
-            (zone.local(slot.at).to_string(), Style::new()),
+            (local(timing, zone, slot.at), Style::new()),
             (remark, if slot.excluded.is_some() { DIM } else { WARN }),
         ]);
     }
     table.render()
+}
+
+/// What clocks of a zone of a timing show at an instant; with its name where there are several.
+pub fn local(timing: &Timing, zone: &Zone, at: Moment) -> String {
+    let local = zone.local(at);
+    match timing.one_zone() {
+        Some(_) => local.to_string(),
+        None => format!("{local} {zone}"),
+    }
 }
 
 /// What is special about a slot, in words.

@@ -5,7 +5,7 @@ use std::time::Duration;
 use clap::Args;
 use serde_json::json;
 
-use crate::cli::commands::goal::instant;
+use crate::cli::commands::goal::{instant, local};
 use crate::cli::goals::{Where, all, named};
 use crate::cli::{Exit, Failure, Ui, load};
 use crate::goal::{Part, Row, Scenario, Simulated, SlotState, simulate};
@@ -206,7 +206,10 @@ fn slots(goals: &[Arc<Goal>], simulated: &Simulated) -> String {
         };
         table.row(vec![
             (row.slot.to_second(), NAME),
-            (goal.timing.zone.local(row.slot).to_string(), DIM),
+            (
+                local(&goal.timing, goal.timing.zone_at(row.slot), row.slot),
+                DIM,
+            ),
             (goal.id.to_string(), anstyle::Style::new()),
             (state, style),
             (why, anstyle::Style::new()),

@@ -1,0 +1,119 @@
+//! Whether a timing has any slot that is not excluded, in bounded time: what days and windows leave is
+//! found on the calendar, not slot by slot.
+//!
+//! Windows are the same each week, and a calendar comes back after 400 years. So if a rule has no free
+//! slot in 400 years after the last day that is excluded by name, it has none.
+
+use super::civil::{DAY, weekday};
+use super::zone::{FIRST, LAST};
+use super::{Cron, Exclusion, Slot, Timing, Weekday, When};
+use crate::time::Moment;
+
+/// The days after which a calendar comes back; they are whole weeks.
+const CALENDAR: i64 = 146_097;
+
+impl Timing {
+    /// A slot that is not excluded, if there is one.
+    pub fn free(&self) -> Option<Slot> {
+        let rules = self.rules.iter();
+        let mut found = rules.filter_map(|rule| {
+            let alone = Self {
+                rules: vec![rule.clone()],
+                ..self.clone()
+            };
+            match rule {
+                When::Cron { expression, .. } => alone.free_of(expression),
+                When::At { .. } => alone.free_between(i64::MIN, i64::MAX),
+            }
+        });
+        found.next()
+    }
+
+    /// A free slot of the only rule, which is this one.
+    fn free_of(&self, cron: &Cron) -> Option<Slot> {
+        let second = |at: Option<Moment>, or: i64| {
+            at.map_or(or, |at| at.millis().div_euclid(1_000))
+                .clamp(FIRST, LAST)
+        };
+        // No zone is further from UTC than a day.
+        let first = second(self.active_from, FIRST).div_euclid(DAY) - 1;
+        let last = second(self.active_until, LAST).div_euclid(DAY) + 1;
+        let spans = spans(&self.exclude);
+        let named = spans.last().map_or(first, |(_, until)| first.max(*until));
+        let last = last.min(named.saturating_add(CALENDAR));
+        let week: Vec<bool> = Weekday::ALL
+            .into_iter()
+            .map(|day| is_free(cron, &self.exclude, day))
+            .collect();
+        let mut next = cron.day(first);
+        while let Some(day) = next.filter(|day| *day <= last) {
+            let before = spans.partition_point(|(from, _)| *from <= day);
+            let span = before.checked_sub(1).and_then(|at| spans.get(at));
+            if let Some((_, until)) = span.filter(|(_, until)| day <= *until) {
+                next = cron.day(until + 1);
+                continue;
+            }
+            let is_free = usize::try_from(weekday(day)).is_ok_and(|at| week.get(at) == Some(&true));
+            // Clocks may pass over what is free.
+            if is_free && let Some(slot) = self.free_between((day - 1) * DAY, (day + 2) * DAY) {
+                return Some(slot);
+            }
+            next = cron.day(day + 1);
+        }
+        None
+    }
+
+    fn free_between(&self, from: i64, until: i64) -> Option<Slot> {
+        let at = |second: i64| Moment::from_millis(second.saturating_mul(1_000));
+        let mut slots = self.slots(at(from), at(until));
+        slots.find(|slot| slot.excluded.is_none())
+    }
+}
+
+/// The days that are excluded by name, from the first to the last of each span: in order, none of them
+/// touching another.
+fn spans(exclude: &[Exclusion]) -> Vec<(i64, i64)> {
+    let named = exclude.iter().filter_map(|one| match one {
+        Exclusion::Date(date) => Some((date.days(), date.days())),
+        Exclusion::Dates { from, until } => Some((from.days(), until.days())),
+        Exclusion::Daily { .. } => None,
+    });
+    let mut all: Vec<(i64, i64)> = named.collect();
+    all.sort_unstable();
+    let mut spans: Vec<(i64, i64)> = Vec::new();
+    for (from, until) in all {
+        match spans.last_mut() {
+            Some((_, end)) if from <= *end + 1 => *end = until.max(*end),
+            _ => spans.push((from, until)),
+        }
+    }
+    spans
+}
+
+/// Whether windows leave any time of an expression on a day of the week.
+fn is_free(cron: &Cron, exclude: &[Exclusion], day: Weekday) -> bool {
+    let mut windows = Vec::new();
+    for one in exclude {
+        let Exclusion::Daily { from, until, on } = one else {
+            continue;
+        };
+        let begins = |day: Weekday| on.is_empty() || on.contains(&day);
+        let (from, until) = (from.seconds(), until.seconds());
+        let until = if until > from { until } else { until + DAY };
+        if begins(day) {
+            windows.push((from, until));
+        }
+        if begins(day.before()) {
+            windows.push((from - DAY, until - DAY));
+        }
+    }
+    windows.sort_unstable();
+    let mut free = 0;
+    for (from, until) in windows {
+        if cron.time(free).is_some_and(|time| time < from) {
+            return true;
+        }
+        free = free.max(until);
+    }
+    free < DAY && cron.time(free).is_some()
+}

@@ -31,29 +31,38 @@ pub struct Decision {
 /// skipped.
 pub fn decide(goal: &Goal, known: &Known, now: Moment) -> Decision {
     let offset = goal.timing.offset(goal.id.as_str());
+    let horizon = before(now, offset);
     let mut deciding = Deciding::new(goal, known, now, offset);
+    let mut walk = goal
+        .timing
+        .slots(known.decided, Moment::from_millis(i64::MAX))
+        .peekable();
+    let is_open = |slot: Moment| known.open.iter().any(|open| open.slot == slot);
+    // The slots that are due by now and not accounted for, counted.
+    let slots = std::iter::from_fn(|| walk.next_if(|slot| slot.at <= horizon));
+    let slots = (0..).zip(slots);
+    let slots = slots.filter(|(_, slot)| !known.begun.contains(&slot.at) && !is_open(slot.at));
     if known.paused.is_some() {
-        deciding.pause();
+        deciding.pause(slots);
     } else {
         deciding.give_up();
         deciding.wait();
-        deciding.look();
+        deciding.look(slots);
         deciding.advance();
     }
     // A clock that ran ahead and was put right leaves nothing decided that is still to come. One
     // that is only behind a slot's spread leaves all as it is: what was before a goal was first
     // seen, or before its schedule was changed, is not due.
-    let horizon = before(now, offset);
-    let decided = if known.decided <= now {
-        known.decided.max(horizon)
+    let (decided, next) = if known.decided <= now {
+        (known.decided.max(horizon), walk.next())
     } else {
-        horizon
+        (horizon, goal.timing.next(horizon))
     };
     Decision {
         rows: deciding.rows.into_vec(),
         decided,
         replaces: deciding.replaces,
-        wake: goal.timing.next(decided).map(|slot| slot.at.after(offset)),
+        wake: next.map(|slot| slot.at.after(offset)),
     }
 }
 
@@ -132,8 +141,8 @@ impl<'a> Deciding<'a> {
     }
 
     /// Nothing begins in a pause, but what somebody asked for in so many words.
-    fn pause(&mut self) {
-        for (number, slot) in self.slots() {
+    fn pause(&mut self, slots: impl Iterator<Item = Numbered>) {
+        for (number, slot) in slots {
             self.rows
                 .push(number, out(&slot, SlotState::Skipped, PAUSED));
         }
@@ -144,15 +153,6 @@ impl<'a> Deciding<'a> {
                 self.close(&open, SlotState::Skipped, PAUSED);
             }
         }
-    }
-
-    /// The slots that are due by now and not accounted for, counted.
-    fn slots(&self) -> impl Iterator<Item = Numbered> + use<'a> {
-        let horizon = before(self.now, self.offset);
-        let known = self.known;
-        let slots = (0..).zip(self.goal.timing.slots(known.decided, horizon));
-        let is_open = |slot: Moment| known.open.iter().any(|open| open.slot == slot);
-        slots.filter(move |(_, slot)| !known.begun.contains(&slot.at) && !is_open(slot.at))
     }
 
     /// How late a slot would begin now.
@@ -202,7 +202,7 @@ impl<'a> Deciding<'a> {
     }
 
     /// Of late slots only those are kept in memory that may begin, however many there are.
-    fn look(&mut self) {
+    fn look(&mut self, slots: impl Iterator<Item = Numbered>) {
         let mut late: VecDeque<Numbered> = VecDeque::new();
         let (rule, window) = (self.goal.missed, self.goal.window);
         let most = match rule.run {
@@ -210,7 +210,7 @@ impl<'a> Deciding<'a> {
             MissedRun::Latest => 1,
             MissedRun::All => rule.cap as usize,
         };
-        for (number, slot) in self.slots() {
+        for (number, slot) in slots {
             let by = self.late(slot.at);
             if slot.excluded.is_some() {
                 let row = out(&slot, SlotState::Skipped, "");

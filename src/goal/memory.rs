@@ -1,5 +1,5 @@
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::convert::Infallible;
 use std::ops::Bound;
 
@@ -11,7 +11,7 @@ use crate::time::Moment;
 /// A ledger in memory, as simulations keep it. It does what the store does.
 #[derive(Clone, Debug, Default)]
 pub struct MemoryLedger {
-    goals: BTreeMap<PlanId, Account>,
+    goals: HashMap<PlanId, Account>,
 }
 
 #[derive(Clone, Debug)]

@@ -105,7 +105,9 @@ impl World {
             loop {
                 self.out.looks += 1;
                 let Ok(turn) = turn(&goal, &mut self.out.ledger, self.now);
-                if !self.act((place, &goal), &turn) {
+                let ended = self.act((place, &goal), &turn);
+                // What ended at once is in the way of what waits, and of nothing else.
+                if !(ended && turn.is_open) && turn.cancel.is_empty() {
                     self.agenda.put(&place, &turn);
                     break;
                 }
@@ -120,15 +122,13 @@ impl World {
         soonest.fold(self.scenario.to, Moment::min).max(ahead)
     }
 
-    /// Does what is to be done; answers whether a cycle ended at once, so that the goal must be looked
-    /// at again.
+    /// Does what is to be done; answers whether a cycle ended at once.
     fn act(&mut self, (place, goal): (Place, &Goal), turn: &Turn) -> bool {
-        let mut again = false;
+        let mut ended = false;
         for run in &turn.cancel {
             self.out.cancelled.push((goal.id.clone(), self.now));
             self.end(place, run);
             self.out.ledger.end(&goal.id, run);
-            again = true;
         }
         let takes = self.scenario.takes.get(&goal.id).copied();
         for (slot, _) in &turn.start {
@@ -149,14 +149,14 @@ impl World {
             let ends = self.now.after(takes.unwrap_or_default());
             if ends <= self.now {
                 self.out.ledger.end(&goal.id, &run);
-                again = true;
+                ended = true;
             } else {
                 let running = self.running.entry(place).or_default();
                 running.push(Running { run, ends });
                 self.ends.insert((ends, place));
             }
         }
-        again
+        ended
     }
 
     /// Ends a cycle before its time.

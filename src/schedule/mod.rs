@@ -8,6 +8,7 @@
 //! The grammar and the policies are told in `docs/goals.md`, with the programs they were compared
 //! to. Layer: below the language, beside [`crate::time`]; it names `jiff` for the zones.
 
+mod around;
 mod civil;
 mod cron;
 mod days;
@@ -28,5 +29,7 @@ pub use parse::BadCron;
 pub use timing::{Slot, Timing, When};
 pub use zone::{BadZone, Change, Local, Zone};
 
+#[cfg(test)]
+mod excluded;
 #[cfg(test)]
 mod laws;

@@ -5,14 +5,12 @@
 //! looked up in the stretches around it, as far as two offsets can be apart.
 
 use std::ops::Range;
+use std::sync::Arc;
 
-use super::civil::DAY;
+use super::around::{APART, Around};
 use super::dst::{Dst, DstNote, Fold, Gap};
 use super::zone::{FIRST, LAST, Stretch, Zone};
 use super::{Civil, Cron, Exclusion};
-
-/// No two offsets are further apart, in seconds.
-const APART: i64 = 2 * DAY;
 
 /// Times on a wall clock, in ascending order.
 #[derive(Clone, Copy, Debug)]
@@ -68,10 +66,7 @@ pub(super) struct Walk<'a> {
     stretch: Stretch,
     /// Its first time that has not been told.
     ahead: Option<i64>,
-    /// What clocks showed in earlier stretches and show again in this one.
-    before: Vec<Range<i64>>,
-    /// What they show in this one and in later ones again.
-    again: Vec<Range<i64>>,
+    around: Arc<Around>,
     /// Whether the change that began the stretch is still to be looked at.
     fresh: bool,
 }
@@ -86,8 +81,9 @@ impl<'a> Walk<'a> {
     ) -> Self {
         let from = seconds.start.max(FIRST);
         let until = seconds.end.min(LAST);
-        let stretch = zone.stretch(from);
-        let mut walk = Self {
+        let around = zone.around(from);
+        let stretch = around.stretch;
+        Self {
             times,
             exclude,
             zone,
@@ -95,64 +91,23 @@ impl<'a> Walk<'a> {
             until,
             stretch,
             ahead: times.next(from + stretch.offset),
-            before: Vec::new(),
-            again: Vec::new(),
+            around,
             fresh: from == stretch.from,
-        };
-        walk.look_around();
-        walk
+        }
     }
 
     /// Goes on to a stretch.
     fn enter(&mut self, stretch: Stretch) {
+        self.around = self.zone.around(stretch.from);
         self.stretch = stretch;
         self.ahead = self.times.next(stretch.local().0);
         self.fresh = true;
-        self.look_around();
-    }
-
-    /// The stretches that can show what a while on the clock shows, from UTC of the first on.
-    fn near(&self, local: &Range<i64>) -> Vec<Stretch> {
-        let mut near = Vec::new();
-        let mut next = Some(self.zone.stretch(local.start - APART));
-        while let Some(stretch) = next.filter(|stretch| stretch.from < local.end + APART) {
-            near.push(stretch);
-            next = self.zone.stretch_after(&stretch);
-        }
-        near
-    }
-
-    /// Finds out what this stretch shares with others on the clock.
-    fn look_around(&mut self) {
-        self.before.clear();
-        self.again.clear();
-        let here = self.stretch.local();
-        for edge in [self.stretch.from, self.stretch.until] {
-            if edge <= FIRST || edge >= LAST {
-                continue;
-            }
-            for stretch in self.near(&(edge..edge)) {
-                let there = stretch.local();
-                let shared = here.0.max(there.0)..here.1.min(there.1);
-                let side = if stretch.from < self.stretch.from {
-                    &mut self.before
-                } else {
-                    &mut self.again
-                };
-                if stretch.from != self.stretch.from
-                    && shared.start < shared.end
-                    && !side.contains(&shared)
-                {
-                    side.push(shared);
-                }
-            }
-        }
     }
 
     /// The pass of a time of this stretch, and whether the policy lets it count.
     fn pass(&self, at: i64) -> (bool, Option<DstNote>) {
-        let was = self.before.iter().any(|range| range.contains(&at));
-        let comes = self.again.iter().any(|range| range.contains(&at));
+        let was = self.around.before.iter().any(|range| range.contains(&at));
+        let comes = self.around.again.iter().any(|range| range.contains(&at));
         let counts = self.times.interval()
             || match self.dst.overlap {
                 Fold::First => !was,
@@ -188,7 +143,7 @@ impl<'a> Walk<'a> {
         if passed.is_none() || (self.ahead == Some(gap.end) && self.pass(gap.end).0) {
             return None;
         }
-        let near = self.near(&gap);
+        let near = self.zone.near(&gap);
         let shown = |at: i64| {
             near.iter()
                 .map(Stretch::local)

@@ -1,11 +1,13 @@
 //! Zones of the IANA database: the one of the system, or else the one that is built in.
 
 use std::fmt;
+use std::sync::{Arc, Mutex};
 
 use jiff::Timestamp;
 use jiff::tz::{TimeZone, TimeZoneDatabase, db};
 use serde::{Deserialize, Serialize};
 
+use super::around::Around;
 use super::civil::{Civil, DAY};
 use crate::time::Moment;
 
@@ -30,6 +32,8 @@ pub struct BadZone {
 pub struct Zone {
     name: String,
     zone: TimeZone,
+    /// What was last found out about a stretch; the same answer for whoever asks.
+    pub(super) latest: Arc<Mutex<Option<Arc<Around>>>>,
 }
 
 /// A time as clocks of a zone show it.
@@ -81,6 +85,7 @@ impl Zone {
             Ok(zone) => Ok(Self {
                 name: zone.iana_name().unwrap_or(name).to_owned(),
                 zone,
+                latest: Arc::default(),
             }),
             Err(_) => Err(BadZone {
                 name: name.to_owned(),
@@ -94,6 +99,7 @@ impl Zone {
         Self {
             name: "UTC".into(),
             zone: TimeZone::UTC,
+            latest: Arc::default(),
         }
     }
 

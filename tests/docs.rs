@@ -9,6 +9,7 @@
 
 mod detectors;
 pub mod fence;
+mod foreign;
 mod lists;
 mod named;
 mod session;

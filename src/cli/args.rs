@@ -152,3 +152,6 @@ pub enum Command {
     /// Write completions for a shell
     Completions(Later<commands::completions::CompletionsArgs>),
 }
+
+#[cfg(test)]
+mod tests;

@@ -16,6 +16,8 @@ pub struct Form {
     pub timestamps: bool,
     /// A name before each line.
     pub prefix: Option<String>,
+    /// Each line as a JSON object that names this step and attempt.
+    pub object: Option<(String, u32)>,
 }
 
 /// Turns the parts of a log into lines.
@@ -40,7 +42,7 @@ impl LogLines {
         if self.form.only.is_some_and(|only| only != chunk.stream) {
             return Vec::new();
         }
-        if !self.form.timestamps && self.form.prefix.is_none() {
+        if !self.form.timestamps && self.form.prefix.is_none() && self.form.object.is_none() {
             return chunk.bytes.clone();
         }
         let mut out = Vec::new();
@@ -48,7 +50,7 @@ impl LogLines {
             let (at, mut line) = self.take(chunk.stream).unwrap_or((chunk.at, Vec::new()));
             line.extend_from_slice(part);
             if part.ends_with(b"\n") || line.len() > OPEN_LIMIT {
-                self.line(at, &line, &mut out);
+                self.line(chunk.stream, at, &line, &mut out);
             } else {
                 self.open.push((chunk.stream, at, line));
             }
@@ -59,8 +61,8 @@ impl LogLines {
     /// Gives what has no line end.
     pub fn close(&mut self) -> Vec<u8> {
         let mut out = Vec::new();
-        for (_, at, line) in std::mem::take(&mut self.open) {
-            self.line(at, &line, &mut out);
+        for (stream, at, line) in std::mem::take(&mut self.open) {
+            self.line(stream, at, &line, &mut out);
         }
         out
     }
@@ -71,7 +73,26 @@ impl LogLines {
         Some((moment, line))
     }
 
-    fn line(&self, at: Moment, line: &[u8], out: &mut Vec<u8>) {
+    fn line(&self, stream: Stream, at: Moment, line: &[u8], out: &mut Vec<u8>) {
+        if let Some((step, attempt)) = &self.form.object {
+            let text = String::from_utf8_lossy(line);
+            let stream = match stream {
+                Stream::Out => "stdout",
+                Stream::Err => "stderr",
+                Stream::Note => "note",
+            };
+            let object = serde_json::json!({
+                "v": 1,
+                "step": step,
+                "attempt": attempt,
+                "stream": stream,
+                "at": at,
+                "line": text.strip_suffix('\n').unwrap_or(&text),
+            });
+            out.extend_from_slice(object.to_string().as_bytes());
+            out.push(b'\n');
+            return;
+        }
         if self.form.timestamps {
             out.extend_from_slice(paint(DIM, &at.to_string()).as_bytes());
             out.push(b' ');
@@ -148,6 +169,7 @@ mod tests {
             timestamps: true,
             prefix: Some("build".into()),
             only: Some(Stream::Out),
+            ..Form::default()
         };
         let expected = "1970-01-01T00:00:00.000Z build │ a\n\
             1970-01-01T00:00:00.000Z build │ bc\n\

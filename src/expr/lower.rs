@@ -3,6 +3,7 @@ use std::ops::Range;
 use minijinja::machinery::{Token, ast, parse_expr, tokenize};
 use serde_json::Value;
 
+use super::foreign::elsewhere;
 use super::node::{Comparison, Key, Node};
 use super::{Expr, Ref, SpannedRef, StatusTest, names};
 use crate::diag::{Code, Diagnostic, nearest};
@@ -241,7 +242,10 @@ impl<'t> Lowering<'t> {
             let wrong = self.mistake(Code::UnknownName, bytes(function.span()), message);
             self.wrong.push(match nearest(function.id, known) {
                 Some(near) => wrong.meant(Some(near)),
-                None => wrong.help(format!("the functions are {}", known.join(", "))),
+                None => match elsewhere(function.id) {
+                    Some(help) => wrong.help(help),
+                    None => wrong.help(format!("the functions are {}", known.join(", "))),
+                },
             });
             return None;
         };
@@ -305,6 +309,11 @@ fn bytes(span: minijinja::machinery::Span) -> Range<usize> {
 }
 
 fn syntax_help(detail: &str, text: &str) -> Option<&'static str> {
+    if text.trim_start().starts_with("${{") {
+        return elsewhere(text.trim_start().trim_start_matches("${{")).or(Some(
+            "leave out `${{` and `}}`: this is an expression already",
+        ));
+    }
     if text.trim().is_empty() {
         Some("write what is to be looked up, for example `params.day`")
     } else if text.contains("&&") || text.contains("||") {

@@ -14,6 +14,7 @@
 
 mod decide;
 mod eval;
+mod foreign;
 mod lower;
 mod names;
 mod node;
@@ -27,5 +28,5 @@ mod tests;
 pub use eval::{EvalError, Scope, truthy};
 pub use parse::Expr;
 pub use reference::{Ref, SpannedRef, StatusTest};
-pub use script::templates_in_script;
+pub use script::{ScriptRead, templates_in_script};
 pub use template::Template;

@@ -1,3 +1,4 @@
+use super::foreign::elsewhere;
 use super::node::Key;
 use super::{Ref, StatusTest};
 use crate::diag::{Code, nearest};
@@ -95,6 +96,7 @@ fn unknown(name: &str, word: &str, known: &[&str]) -> NoName {
 fn no_root(root: &str) -> NoName {
     let function = StatusTest::ALL.into_iter().find(|t| t.as_str() == root);
     let help = match (root, function, nearest(root, ROOTS)) {
+        _ if elsewhere(root).is_some() => elsewhere(root).unwrap_or_default().to_owned(),
         ("null" | "nil", _, _) => "no value is written `none`".to_owned(),
         (_, Some(function), _) => format!("call it: `{function}()`"),
         (_, None, Some(near)) => format!("did you mean `{near}`?"),

@@ -1,11 +1,32 @@
+use std::fmt;
 use std::ops::Range;
 
+use super::foreign::is_foreign;
 use super::{Expr, Ref};
 use crate::source::Span;
 
+/// What a template in a script reads.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ScriptRead {
+    /// A name of the language.
+    Own(Ref),
+    /// Something of another tool, as it is written.
+    Foreign(String),
+}
+
+impl fmt::Display for ScriptRead {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Own(name) => name.fmt(f),
+            Self::Foreign(text) => f.write_str(text),
+        }
+    }
+}
+
 /// Finds the templates of a script: every `{{ … }}` whose inside reads one of the language's
-/// names, with its place in the text. Braces of other languages are left alone.
-pub fn templates_in_script(text: &str) -> Vec<(Range<usize>, Ref)> {
+/// names, or one of other tools that put values into scripts, with its place in the text. Braces
+/// of other languages are left alone.
+pub fn templates_in_script(text: &str) -> Vec<(Range<usize>, ScriptRead)> {
     let mut found = Vec::new();
     let mut from = 0;
     while let Some(close) = text.get(from..).and_then(|rest| rest.find("}}")) {
@@ -13,9 +34,13 @@ pub fn templates_in_script(text: &str) -> Vec<(Range<usize>, Ref)> {
         let before = text.get(from..close).unwrap_or("");
         if let Some(open) = before.rfind("{{") {
             let inner = before.get(open + 2..).unwrap_or("");
-            if let Some(name) = first_name(inner) {
-                found.push((from + open..close + 2, name));
-            }
+            let has_dollar = before.get(..open).unwrap_or("").ends_with('$');
+            let start = from + open - usize::from(has_dollar);
+            let own = first_name(inner).map(ScriptRead::Own);
+            let foreign = || {
+                is_foreign(inner, has_dollar).then(|| ScriptRead::Foreign(inner.trim().to_owned()))
+            };
+            found.extend(own.or_else(foreign).map(|read| (start..close + 2, read)));
         }
         from = close + 2;
     }

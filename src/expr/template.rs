@@ -3,6 +3,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
+use super::foreign::elsewhere;
 use super::{EvalError, Expr, Scope, SpannedRef};
 use crate::diag::{Code, Diagnostic};
 use crate::source::Span;
@@ -165,6 +166,18 @@ fn read(text: &str, at: Span, open: usize) -> Result<(Piece, usize), (Vec<Diagno
             "only `{{{{ … }}}}` is; to write the text itself, put it in quotes: `{{{{ '{mark}' }}}}`"
         );
         return Err((vec![wrong.help(help)], open + 2));
+    }
+    if text.get(..open).unwrap_or("").ends_with('$') {
+        let end = closing(text, open + 2).map_or(text.len(), |close| close + 2);
+        let inner = text.get(open + 2..end).unwrap_or("");
+        let inner = inner.trim_end_matches('}').trim();
+        let message = "a template is written without `$`";
+        let wrong = Diagnostic::new(Code::ExpressionSyntax, place(open - 1..end), message);
+        let help = elsewhere(inner).map_or_else(
+            || format!("write `{{{{ {inner} }}}}`; before a value, a dollar is `{{{{ '$' }}}}`"),
+            str::to_owned,
+        );
+        return Err((vec![wrong.help(help)], end));
     }
     let Some(close) = closing(text, open + 2) else {
         let wrong = Diagnostic::new(

@@ -90,6 +90,16 @@ fn other_kind(word: &str, at: Span) -> Diagnostic {
     if word == "skill" {
         return mistake.help("a skill is a folder with a SKILL.md, which has no `kind`");
     }
+    match word.to_lowercase().as_str() {
+        "workflow" | "pipeline" | "job" | "task" | "playbook" | "action" => {
+            return mistake.help("write `kind: plan`: `steps`, and how we know that they worked");
+        }
+        "cronjob" | "cronworkflow" | "schedule" | "cron" | "timer" => {
+            return mistake
+                .help("write `kind: goal`: it has a `schedule`, and a plan that it runs");
+        }
+        _ => {}
+    }
     match nearest(word, KINDS) {
         Some(near) => mistake.meant(Some(near)),
         None => mistake.help("a file is a `plan`, a `dag`, a `goal` or a `gate`"),

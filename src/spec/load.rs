@@ -202,7 +202,13 @@ impl Loader<'_> {
             return Err(refuse("a link leads it out of the workspace"));
         }
         let read = self.read(&path);
-        let next = read.map_err(|refusal| refuse(&refusal.message))?;
+        let next = read.map_err(|refusal| {
+            let mistake = *refuse(&refusal.message);
+            Box::new(match no_plan(&used.value) {
+                Some(help) => mistake.help(help),
+                None => mistake,
+            })
+        })?;
         if self.loaded.gates.contains_key(&next) {
             return Err(refuse("it is a gate, not a plan"));
         }
@@ -279,6 +285,19 @@ impl Loader<'_> {
             used.span,
             message,
         )))
+    }
+}
+
+/// What to write instead of something used that is no file of a plan.
+fn no_plan(used: &str) -> Option<&'static str> {
+    if used.contains("checkout@") {
+        Some("leave the step out: steps run in the workspace, which is there already")
+    } else if used.contains('@') || used.contains("://") {
+        Some("what others call an action is no plan: write in `run` what it does")
+    } else if !used.contains('.') {
+        Some("`uses` takes the file of a plan, relative to this one: `uses: other.md`")
+    } else {
+        None
     }
 }
 

@@ -1,6 +1,6 @@
 use super::{Notes, Scene};
 use crate::diag::{Code, Diagnostic};
-use crate::expr::{Ref, templates_in_script};
+use crate::expr::{Ref, ScriptRead, templates_in_script};
 use crate::source::Spanned;
 use crate::spec::part;
 
@@ -24,7 +24,10 @@ fn look(script: &Spanned<String>, help: fn(&Ref) -> String, scene: &Scene<'_>, n
         let span = part(scene.source, script, at);
         let message = "a script cannot contain a template: its value would become code";
         let mistake = Diagnostic::new(Code::TemplateInScript, span, message);
-        notes.note(mistake.help(help(&name)));
+        notes.note(mistake.help(match &name {
+            ScriptRead::Own(name) => help(name),
+            ScriptRead::Foreign(inner) => elsewhere(inner),
+        }));
     }
 }
 
@@ -52,4 +55,43 @@ fn check_help(name: &Ref) -> String {
 
 fn through_env(owner: &str, name: &Ref) -> String {
     format!("give the {owner} `env: {{VALUE: \"{{{{ {name} }}}}\"}}` and read \"$VALUE\"")
+}
+
+/// How a script finds what another tool would have put into it.
+fn elsewhere(inner: &str) -> String {
+    let words: Vec<&str> = inner
+        .split(|c: char| !c.is_ascii_alphanumeric() && c != '_' && c != '-')
+        .filter(|word| !word.is_empty())
+        .collect();
+    let named = |name: &str| name.replace('-', "_");
+    let param = |name: &str| {
+        let name = named(name).to_lowercase();
+        format!(
+            "declare `params: {{{name}: {{type: string}}}}` and read \"$WF_PARAM_{}\"",
+            name.to_uppercase()
+        )
+    };
+    match words.as_slice() {
+        ["github", "event", "inputs", name]
+        | ["inputs" | "vars", name]
+        | ["inputs" | "workflow", "parameters", name] => param(name),
+        ["github", name] => {
+            let variable = named(name).to_uppercase();
+            format!("with `env_pass: [GITHUB_*]` in wf.yaml, read \"$GITHUB_{variable}\"")
+        }
+        ["env", name] => format!("read \"${name}\""),
+        ["needs" | "tasks", step, "outputs", rest @ ..] => {
+            let output = rest
+                .last()
+                .map_or_else(|| "name".to_owned(), |name| named(name));
+            let step = named(step);
+            format!(
+                "give the step `env: {{VALUE: \"{{{{ steps.{step}.outputs.{output} }}}}\"}}` and read \
+                 \"$VALUE\""
+            )
+        }
+        _ => "a script is read by its shell as it is written: give it values by `env`, or as \
+              `params`, which it reads as \"$WF_PARAM_NAME\""
+            .to_owned(),
+    }
 }

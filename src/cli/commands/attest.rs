@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use clap::Args;
 
-use crate::cli::which::called_attempt;
-use crate::cli::which::named;
+use crate::cli::keys::{self, PassphraseArgs};
+use crate::cli::which::{called_attempt, named};
 use crate::cli::{Exit, Failure, Ui, load, load_record, normal, relative};
 use crate::digest::Digest;
 use crate::engine::stale_now;
@@ -38,9 +38,12 @@ pub struct AttestArgs {
     /// The latest run
     #[arg(long, conflicts_with = "run")]
     last: bool,
-    /// Sign with this private key: PEM (PKCS #8), not encrypted, readable by you alone
-    #[arg(long, value_name = "FILE", conflicts_with = "statement")]
+    /// Sign with this private key: one of yours by its name, or a PEM file (PKCS #8) that is not
+    /// encrypted and readable by you alone
+    #[arg(long, value_name = "NAME|FILE", conflicts_with = "statement")]
     key: Option<PathBuf>,
+    #[command(flatten)]
+    passphrase: PassphraseArgs,
     /// Write to this file instead of standard output
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
@@ -55,9 +58,9 @@ pub struct AttestArgs {
         conflicts_with_all = ["run", "last", "key", "out", "statement"]
     )]
     verify: Option<PathBuf>,
-    /// The public key that must have signed it: PEM
-    #[arg(long, value_name = "FILE", requires = "verify")]
-    public_key: Option<PathBuf>,
+    /// The public key that must have signed it: a PEM file, or 64 hexadecimal digits
+    #[arg(long, value_name = "FILE|HEX", requires = "verify")]
+    public_key: Option<String>,
 }
 
 /// Attests a run, or checks an attestation.
@@ -68,11 +71,15 @@ pub fn run(ui: &Ui, args: &AttestArgs) -> Result<Exit, Failure> {
     if args.key.is_none() && !args.statement {
         let failure = Failure::new(Exit::Usage, "which key shall sign it?");
         return Err(failure
+            .hint("--key NAME; `wf key list` lists yours, `wf key init` makes one")
             .hint("--key FILE; `openssl genpkey -algorithm ed25519 -out FILE` makes one")
             .hint("--statement writes the statement alone, not signed"));
     }
     // A key that cannot be used is said before anything is read.
-    let signer = args.key.as_ref().map(|path| signer(ui, path)).transpose()?;
+    let key = args.key.as_ref();
+    let signer = key
+        .map(|key| signs(ui, key, &args.passphrase))
+        .transpose()?;
     let text = said(ui, args)?.text();
     let written = match signer {
         Some(signer) => {
@@ -82,6 +89,20 @@ pub fn run(ui: &Ui, args: &AttestArgs) -> Result<Exit, Failure> {
         None => text,
     };
     write(ui, args.out.as_deref(), &(written + "\n"))
+}
+
+/// The key that signs: what looks like a file is one, everything else a name.
+pub fn signs(ui: &Ui, key: &Path, secret: &PassphraseArgs) -> Result<Signer, Failure> {
+    let is_file = key.components().count() > 1 || key.extension().is_some();
+    if is_file {
+        return signer(ui, key);
+    }
+    let keys = keys::keys(ui)?;
+    let name = key.display().to_string();
+    let Some(own) = keys::choose(ui, &keys, Some(&name))? else {
+        return signer(ui, key);
+    };
+    keys::open(ui, &keys, &own, secret)
 }
 
 fn said(ui: &Ui, args: &AttestArgs) -> Result<Statement, Failure> {
@@ -203,12 +224,8 @@ pub(super) fn write(ui: &Ui, out: Option<&Path>, text: &str) -> Result<Exit, Fai
 }
 
 /// Checks who signed an envelope, and tells what it says.
-fn check(ui: &Ui, envelope: &Path, key: &Path) -> Result<Exit, Failure> {
-    let pem = read(ui, key)?;
-    let key = PublicKey::from_pem(&pem).map_err(|error| {
-        let failure = Failure::new(Exit::Usage, error.to_string());
-        failure.hint("`openssl pkey -in KEY -pubout -out FILE` writes one")
-    })?;
+fn check(ui: &Ui, envelope: &Path, key: &str) -> Result<Exit, Failure> {
+    let key = public(ui, key)?;
     let text = read(ui, envelope)?;
     let opened = Envelope::parse(&text).and_then(|envelope| envelope.open(PAYLOAD, &key));
     let statement = match &opened {
@@ -225,6 +242,20 @@ fn check(ui: &Ui, envelope: &Path, key: &Path) -> Result<Exit, Failure> {
     };
     ui.print(&summary(&statement, &key))?;
     Ok(Exit::Ok)
+}
+
+/// A public key: 64 hexadecimal digits, or a file.
+pub fn public(ui: &Ui, key: &str) -> Result<PublicKey, Failure> {
+    let hex = key.len() == 64 && key.bytes().all(|b| b.is_ascii_hexdigit());
+    let found = if hex {
+        PublicKey::from_hex(key)
+    } else {
+        PublicKey::from_pem(&read(ui, Path::new(key))?)
+    };
+    found.map_err(|error| {
+        let failure = Failure::new(Exit::Usage, error.to_string());
+        failure.hint("`openssl pkey -in KEY -pubout -out FILE` writes one")
+    })
 }
 
 fn summary(statement: &Statement, key: &PublicKey) -> String {

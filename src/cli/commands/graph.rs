@@ -22,6 +22,9 @@ pub struct GraphArgs {
     /// Show the steps of the plans that it uses, too (not in SVG)
     #[arg(long)]
     unfold: bool,
+    /// Write one JSON document: the steps, what leads from which to which, and what stands together
+    #[arg(long, conflicts_with = "format")]
+    json: bool,
 }
 
 /// The languages of pictures.
@@ -43,6 +46,10 @@ pub fn run(ui: &Ui, args: &GraphArgs) -> Result<Exit, Failure> {
     }
     let plan = load::spec(ui, &args.plan)?.plan;
     let sketch = Sketch::of(&plan, args.unfold);
+    if args.json {
+        ui.print(&format!("{:#}\n", sketch.json()))?;
+        return Ok(Exit::Ok);
+    }
     ui.print(&match args.format {
         Format::Mermaid => mermaid(&sketch),
         Format::Dot => dot(&sketch),

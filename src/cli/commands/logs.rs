@@ -19,7 +19,8 @@ Examples:
   wf logs --last                   everything that the latest run printed
   wf logs 1a2b build               what the last attempt of `build` printed
   wf logs 1a2b fetch[2]#1 --tail 20
-  wf logs --last build -f          as it comes")]
+  wf logs --last build -f          as it comes
+  wf logs --last --json            for a program")]
 #[expect(
     clippy::struct_excessive_bools,
     reason = "each is a flag of the command line"
@@ -42,6 +43,9 @@ pub struct LogsArgs {
     /// Only the last lines
     #[arg(long, value_name = "N", conflicts_with = "follow")]
     tail: Option<usize>,
+    /// Write every line as a line of JSON
+    #[arg(long, conflicts_with = "timestamps")]
+    json: bool,
 }
 
 /// How often more is looked for.
@@ -96,7 +100,8 @@ struct View<'a> {
 }
 
 impl View<'_> {
-    fn form(&self, prefix: Option<String>) -> Form {
+    fn form(&self, entry: &Entry, prefix: Option<String>) -> Form {
+        let json = self.args.json;
         let only = match (self.args.stdout, self.args.stderr) {
             (true, _) => Some(Stream::Out),
             (_, true) => Some(Stream::Err),
@@ -105,7 +110,8 @@ impl View<'_> {
         Form {
             only,
             timestamps: self.args.timestamps,
-            prefix,
+            prefix: prefix.filter(|_| !json),
+            object: json.then(|| (entry.name.clone(), entry.attempt)),
         }
     }
 
@@ -171,12 +177,12 @@ impl View<'_> {
 
     /// Prints a log; what printed nothing gets no heading.
     fn print_one(&self, entry: &Entry, headed: bool) -> Result<(), Failure> {
-        let mut lines = LogLines::new(self.form(None));
+        let mut lines = LogLines::new(self.form(entry, None));
         let mut kept = Vec::new();
         let mut last = None;
         for chunk in log::read(&entry.path).map_err(unreadable)? {
             let text = lines.push(&chunk.map_err(unreadable)?);
-            if headed && last.is_none() && !text.is_empty() {
+            if headed && !self.args.json && last.is_none() && !text.is_empty() {
                 let heading = format!("── {}#{}", entry.name, entry.attempt);
                 self.ui.print(&format!("{}\n", paint(DIM, &heading)))?;
             }
@@ -192,7 +198,7 @@ impl View<'_> {
         kept.extend(lines.close());
         self.write(&kept)?;
         let open = last.is_some_and(|last| last != b'\n');
-        if headed && open && !self.args.timestamps {
+        if headed && open && !self.args.timestamps && !self.args.json {
             self.ui.print("\n")?;
         }
         Ok(())
@@ -200,7 +206,7 @@ impl View<'_> {
 
     /// Bytes of a step pass as they are; what is put before them may be coloured.
     fn write(&self, text: &[u8]) -> Result<(), Failure> {
-        if self.ui.colors() || !self.args.timestamps && self.found.is_some() {
+        if self.args.json || self.ui.colors() || !self.args.timestamps && self.found.is_some() {
             return self.ui.print_bytes(text);
         }
         self.ui.print(&String::from_utf8_lossy(text))
@@ -215,9 +221,9 @@ impl View<'_> {
                 if known.insert(entry.path.clone()) {
                     let own = |found: &Found| entry.place.as_ref() == Some(&found.place);
                     let alone = self.found.as_ref().is_some_and(own);
-                    let prefix = (!alone).then_some(entry.name);
-                    let follower = Follower::new(entry.path);
-                    open.push((follower, LogLines::new(self.form(prefix))));
+                    let prefix = (!alone).then(|| entry.name.clone());
+                    let lines = LogLines::new(self.form(&entry, prefix));
+                    open.push((Follower::new(entry.path), lines));
                 }
             }
             for (follower, lines) in &mut open {

@@ -51,7 +51,7 @@ struct ExplainArgs {
     )]
     worsening: u32,
     /// Decide by the `replan` of this plan, instead of by the usual numbers
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "PLAN")]
     plan: Option<PathBuf>,
     /// Write one JSON document
     #[arg(long)]

@@ -17,8 +17,8 @@ pub struct RunsArgs {
     /// How many
     #[arg(short = 'n', long = "limit", value_name = "N", default_value_t = 20)]
     limit: usize,
-    /// Only runs of this plan
-    #[arg(long, value_name = "ID")]
+    /// Only runs of this plan, by its id
+    #[arg(long, value_name = "PLAN")]
     plan: Option<String>,
     /// Only runs in this state
     #[arg(long, value_name = "STATE")]
@@ -50,6 +50,16 @@ enum State {
 
 /// Lists runs.
 pub fn run(ui: &Ui, args: &RunsArgs) -> Result<Exit, Failure> {
+    let state = ui.workspace().state;
+    let word = state
+        .file_name()
+        .and_then(|name| name.to_str())
+        .unwrap_or("");
+    if !state.exists() && State::from_str(word, true).is_ok() {
+        let message = format!("--state names a folder, and there is no folder {word}");
+        let failure = Failure::new(Exit::Usage, message);
+        return Err(failure.hint(format!("to see only those runs: --state-is {word}")));
+    }
     let filter = filter(args)?;
     let rows = match Reader::open(&ui.workspace().state) {
         Ok(reader) => rows(&reader, args, &filter)?,

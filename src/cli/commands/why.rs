@@ -7,7 +7,7 @@ use crate::exec::cache::{differences, refused};
 use crate::goal::Part;
 use crate::name::RunId;
 use crate::repeat::Fate;
-use crate::report::record::{CacheStory, Record, Why, why};
+use crate::report::record::{CacheStory, Record, Why, why, why_json};
 use crate::store::Reader;
 
 #[derive(Args, Debug)]
@@ -19,6 +19,9 @@ Examples:
 pub struct WhyArgs {
     #[command(flatten)]
     step: StepArg,
+    /// Write one JSON document
+    #[arg(long)]
+    json: bool,
 }
 
 /// Explains a step.
@@ -47,13 +50,18 @@ pub fn run(ui: &Ui, args: &WhyArgs) -> Result<Exit, Failure> {
     }
     let cache = cache(&reader, &record, &found)?;
     let again = again(&reader, &found)?;
-    ui.print(&why(&Why {
+    let of = Why {
         record: &record,
         plan: &plan,
         place: &found.place,
         cache: cache.as_ref(),
         again: again.as_deref(),
-    }))?;
+    };
+    ui.print(&if args.json {
+        format!("{:#}\n", why_json(&of))
+    } else {
+        why(&of)
+    })?;
     Ok(Exit::Ok)
 }
 

@@ -57,6 +57,30 @@ impl Sketch {
         sketch
     }
 
+    /// The boxes, arrows and zones as a document. Boxes are named as they are seen: below the plans
+    /// around them.
+    pub fn json(&self) -> serde_json::Value {
+        let name = |at: &usize| self.nodes.get(*at).map(|node| node.name.as_str());
+        let zone = |at: Option<usize>| at.and_then(|at| self.zones.get(at)).map(|zone| &zone.name);
+        let node = |node: &Node| {
+            serde_json::json!({
+                "step": node.name,
+                "title": node.title,
+                "marks": node.marks,
+                "nested": node.nested,
+                "checked": node.checked,
+                "zone": zone(node.zone),
+            })
+        };
+        let edge = |(from, to): &(usize, usize)| serde_json::json!([name(from), name(to)]);
+        serde_json::json!({
+            "v": 1,
+            "title": self.title,
+            "steps": self.nodes.iter().map(node).collect::<Vec<_>>(),
+            "edges": self.edges.iter().map(edge).collect::<Vec<_>>(),
+        })
+    }
+
     /// Adds a plan's steps within a zone; gives its first and its last boxes.
     fn add(&mut self, plan: &Plan, zone: Option<usize>, unfold: usize) -> (Vec<usize>, Vec<usize>) {
         let mut ends: Vec<(Vec<usize>, Vec<usize>)> = Vec::new();

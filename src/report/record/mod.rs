@@ -35,4 +35,4 @@ pub use shaken::Shaken;
 pub use show::show;
 pub use summary::summary;
 pub use trust::trust;
-pub use why::{CacheStory, Why, why};
+pub use why::{CacheStory, Why, why, why_json};

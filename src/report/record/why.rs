@@ -1,3 +1,5 @@
+mod cached;
+
 use std::fmt::Write as _;
 
 use super::Record;
@@ -5,11 +7,13 @@ use super::record::place;
 use super::trust::untrusted;
 use crate::machine::{Exit, Guard, NOT_CHOSEN, NOT_STARTED, Place, SPENT, StepState};
 use crate::model::{Class, Mode, Plan, Step};
-use crate::name::RunId;
-use crate::report::paint::{BOLD, DIM, paint};
+use crate::report::paint::{BOLD, DIM, paint, plain};
 use crate::report::rounds::change;
 use crate::report::{believed, first_line, state_style};
 use crate::store::{AttemptRow, CheckRow, StepRow};
+
+pub use cached::CacheStory;
+use cached::cached;
 
 /// What a step's explanation is made of.
 #[derive(Clone, Copy, Debug)]
@@ -26,32 +30,37 @@ pub struct Why<'a> {
     pub again: Option<&'a str>,
 }
 
-/// What a place asked the cache, and what it heard.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct CacheStory {
-    /// Whether the run uses results of the cache.
-    pub reuses: bool,
-    /// Whether an earlier result was found.
-    pub hit: bool,
-    /// The run that the found result is of, if that is still known.
-    pub from: Option<RunId>,
-    /// The latest earlier run that asked, if there is one.
-    pub against: Option<RunId>,
-    /// What changed since then, one line each.
-    pub changes: Vec<String>,
-    /// Why a result was not used, or not stored.
-    pub refused: Option<String>,
-}
-
 /// Why a step ran or did not, why it ended so, and by which rule.
 pub fn why(of: &Why<'_>) -> String {
-    let mut text = String::new();
     let row = of.record.steps.iter().find(|row| place(row) == *of.place);
+    let mut text = head(&of.record.called(of.place), row);
+    for reason in reasons(of, row) {
+        let _ = writeln!(text, "  {} {reason}", paint(DIM, "·"));
+    }
+    text
+}
+
+/// The same as a document.
+pub fn why_json(of: &Why<'_>) -> serde_json::Value {
+    let row = of.record.steps.iter().find(|row| place(row) == *of.place);
+    let reasons: Vec<String> = reasons(of, row)
+        .iter()
+        .map(|reason| plain(reason))
+        .collect();
+    serde_json::json!({
+        "v": 1,
+        "run": of.record.run.id,
+        "step": of.record.called(of.place),
+        "state": row.map(|row| row.state),
+        "reasons": reasons,
+    })
+}
+
+fn reasons(of: &Why<'_>, row: Option<&StepRow>) -> Vec<String> {
     let step = of
         .plan
         .find(of.place.step.as_str())
         .map(|ix| of.plan.step(ix));
-    text.push_str(&head(&of.record.called(of.place), row));
     let mut reasons = Vec::new();
     match row {
         None => reasons.push("nothing happened to it: the run ended, or is not there yet".into()),
@@ -75,10 +84,7 @@ pub fn why(of: &Why<'_>) -> String {
             reasons.extend(end(of.record, row));
         }
     }
-    for reason in reasons {
-        let _ = writeln!(text, "  {} {reason}", paint(DIM, "·"));
-    }
-    text
+    reasons
 }
 
 fn head(place: &str, row: Option<&StepRow>) -> String {
@@ -168,53 +174,6 @@ fn skip_rule(row: &StepRow, step: Option<&Step>) -> String {
         "the rule: a step is skipped if its `when` is not true, or if a step that it depends on \
          failed, was skipped or was cancelled"
             .into()
-    }
-}
-
-fn cached(of: &Why<'_>, row: &StepRow, story: &CacheStory) -> Vec<String> {
-    if !story.reuses {
-        return vec!["it is cached, and the run was begun with `--no-cache`".into()];
-    }
-    if story.hit {
-        return vec![found(of, row, story)];
-    }
-    let refused = story.refused.clone();
-    let Some(against) = &story.against else {
-        let first = "it is cached, and no earlier run of the plan has its result".to_owned();
-        return [first].into_iter().chain(refused).collect();
-    };
-    let short = against.short();
-    let mut lines: Vec<String> = refused.into_iter().collect();
-    if !lines.is_empty() && story.changes.is_empty() {
-        return lines;
-    }
-    lines.push(format!(
-        "no earlier result could be reused; since run {short}:"
-    ));
-    lines.extend(story.changes.iter().map(|change| format!("  {change}")));
-    if story.changes.is_empty() {
-        lines.push("  nothing changed, but that run left no result to reuse".into());
-    }
-    lines
-}
-
-/// What became of a result that the cache held: its checks may have refuted it.
-fn found(of: &Why<'_>, row: &StepRow, story: &CacheStory) -> String {
-    let from = match &story.from {
-        Some(from) => format!("the result of run {}", from.short()),
-        None => "an earlier result".to_owned(),
-    };
-    let broken = refuted(of, row, 0);
-    if !broken.is_empty() {
-        return format!(
-            "{from} was found, but does not hold now: {}",
-            broken.join("; ")
-        );
-    }
-    if row.cached.is_some() {
-        format!("it did not run: nothing changed that its result depends on, so it has {from}")
-    } else {
-        format!("{from} was found and not used")
     }
 }
 

@@ -1,3 +1,4 @@
+use super::foreign;
 use crate::expr::Template;
 use crate::source::Spanned;
 use crate::spec::decode::{Glob, record};
@@ -11,4 +12,5 @@ record! {
         /// templates, and are where the step is repeated, so that each item has its own.
         default outputs: Vec<Spanned<Template>>,
     }
+    foreign foreign::CACHE;
 }

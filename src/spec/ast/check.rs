@@ -1,4 +1,4 @@
-use super::{CheckAllow, ClassRule, Expect, Limits, Shell, sound};
+use super::{CheckAllow, ClassRule, Expect, Limits, Shell, foreign, sound};
 use crate::diag::{Code, Diagnostic};
 use crate::expr::Template;
 use crate::model::Mode;
@@ -41,6 +41,7 @@ record! {
         default classify: Vec<ClassRule>,
     }
     instead { "net" => "write `network: true`" }
+    foreign foreign::CHECK;
     finish has_probe;
 }
 

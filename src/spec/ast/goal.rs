@@ -1,6 +1,6 @@
 use super::{
     Budget, Check, DstRule, Escalation, Exclude, GateRef, MissedRule, Notify, Param, Plan,
-    PlanKind, Planner, Policy, Repair, Replan, ScheduleRule, Secret, planner, sound,
+    PlanKind, Planner, Policy, Repair, Replan, ScheduleRule, Secret, foreign, planner, sound,
 };
 use crate::diag::{Code, Diagnostic};
 use crate::expr::Template;
@@ -89,6 +89,7 @@ record! {
         "cron" => "write `schedule: \"0 6 * * *\"`",
         "at" => "write `schedule: {at: 2026-12-01T09:00}`",
     }
+    foreign foreign::GOAL;
     aside {
         /// The parameters that every goal has besides its own.
         given: Entries<Name, Param>,

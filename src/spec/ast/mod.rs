@@ -11,6 +11,7 @@ mod classify;
 mod dag;
 mod escalation;
 mod expect;
+mod foreign;
 mod gate;
 mod goal;
 mod http;

@@ -1,6 +1,6 @@
 use super::{
     Budget, Check, Escalation, GateRef, Param, PlanOutput, Planner, Policy, Replan, Secret, Step,
-    planner, sound,
+    foreign, planner, sound,
 };
 use crate::diag::{Code, Diagnostic};
 use crate::expr::Template;
@@ -60,6 +60,7 @@ record! {
         /// else `abandon`.
         optional on_stuck: OnStuck,
     }
+    foreign foreign::PLAN;
     aside {
         /// The order of steps that the author of a dag expects, layer by layer.
         layers: Option<Spanned<Vec<Vec<Spanned<Name>>>>>,

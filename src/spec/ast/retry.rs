@@ -1,3 +1,4 @@
+use super::foreign;
 use crate::diag::{Code, Diagnostic};
 use crate::model::Class;
 use crate::source::Spanned;
@@ -20,6 +21,7 @@ record! {
         /// The failures that are retried: `logical` and `environmental` if absent.
         optional on: Vec<Class>,
     }
+    foreign foreign::RETRY;
     finish in_bounds;
 }
 

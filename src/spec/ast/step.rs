@@ -1,6 +1,6 @@
 use super::{
     Allow, Alternative, Approve, Cache, Check, ClassRule, ForEach, GateRef, Http, Limits, Loops,
-    Matrix, Retry, Shell, SkillUse, StepOutput, Wait, alternative::some_word, sound,
+    Matrix, Retry, Shell, SkillUse, StepOutput, Wait, alternative::some_word, foreign, sound,
 };
 use crate::diag::{Code, Diagnostic};
 use crate::expr::{Expr, Template};
@@ -102,6 +102,7 @@ record! {
         "network" => "write `net: true` inside `allow`",
         "fixed" => "a check has `fixed`: write it below `verify`",
     }
+    foreign foreign::STEP;
     aside {
         /// The prose of its section.
         briefing: Option<Box<str>>,

@@ -54,7 +54,12 @@ impl Decode for String {
                 decoder.note(wrong_type(node, "text").help(quoted));
                 None
             }
-            _ => {
+            Yaml::List(_) => {
+                let help = "write one text: `|` begins one of several lines";
+                decoder.note(wrong_type(node, "text").help(help));
+                None
+            }
+            Yaml::Map(_) => {
                 decoder.wrong_type(node, "text");
                 None
             }
@@ -126,14 +131,18 @@ impl Decode for Moment {
 /// Reads a type that parses text at a place. Numbers and booleans count as the text they are
 /// written as.
 macro_rules! parsed {
-    ($type:ty, $noun:literal) => {
+    ($type:ty, $noun:literal, $help:literal) => {
         impl Decode for $type {
             fn decode(node: &Node<'_>, decoder: &mut Decoder<'_>) -> Option<Self> {
                 let span = decoder.content(node);
                 let text = match &node.value {
                     Yaml::Text(text) => text,
                     Yaml::Number(_) | Yaml::Bool(_) => decoder.written(node.span),
-                    _ => {
+                    Yaml::Map(_) | Yaml::List(_) => {
+                        decoder.note(wrong_type(node, $noun).help($help));
+                        return None;
+                    }
+                    Yaml::Bad | Yaml::Null => {
                         decoder.wrong_type(node, $noun);
                         return None;
                     }
@@ -166,5 +175,13 @@ macro_rules! parsed {
     };
 }
 
-parsed!(Template, "text");
-parsed!(Expr, "an expression");
+parsed!(
+    Template,
+    "text",
+    "write one text; a value stands in it as \"{{ params.day }}\", in quotes"
+);
+parsed!(
+    Expr,
+    "an expression",
+    "write one text without braces: `params.region == 'eu' and not failed('build')`"
+);

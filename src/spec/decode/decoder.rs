@@ -8,6 +8,9 @@ use crate::spec::yaml::{Node, Yaml};
 
 /// A type that can be read from a value of the tree.
 pub trait Decode: Sized {
+    /// The key that stands first in a mapping of this type; empty if it is no mapping.
+    const FIRST: &'static str = "";
+
     /// Reads a value. What is wrong with it is noted; `None` if nothing usable is left.
     fn decode(node: &Node<'_>, decoder: &mut Decoder<'_>) -> Option<Self>;
 }
@@ -81,9 +84,14 @@ impl<'a> Decoder<'a> {
     }
 
     /// Notes that a value should be a list, which one word can easily become.
-    fn no_list(&mut self, node: &Node<'_>) {
+    fn no_list(&mut self, node: &Node<'_>, first: &str) {
         match &node.value {
             Yaml::Bad => {}
+            Yaml::Map(entries) if matches!(first, "id" | "name") => {
+                let key = entries.first().map_or("a_name", |entry| &entry.key);
+                let help = format!("write a list: the first item begins `- {first}: {key}`");
+                self.note(wrong_type(node, "a list").help(help));
+            }
             Yaml::Text(word) if !word.contains(char::is_whitespace) => {
                 let help = format!("write [{word}]");
                 self.note(wrong_type(node, "a list").help(help));
@@ -139,7 +147,7 @@ impl<T: Decode> Decode for Box<T> {
 impl<T: Decode> Decode for Vec<T> {
     fn decode(node: &Node<'_>, decoder: &mut Decoder<'_>) -> Option<Self> {
         let Yaml::List(items) = &node.value else {
-            decoder.no_list(node);
+            decoder.no_list(node, T::FIRST);
             return None;
         };
         // Exactly as many as there are: a hundred thousand steps should not be copied to grow.

@@ -3,6 +3,7 @@ use std::ops::Deref;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 
+use super::decoder::wrong_type;
 use super::{Decode, Decoder};
 use crate::source::{Span, Spanned};
 use crate::spec::yaml::{Node, Yaml};
@@ -50,7 +51,13 @@ impl Key for String {
 impl<K: Key, V: Decode> Decode for Entries<K, V> {
     fn decode(node: &Node<'_>, decoder: &mut Decoder<'_>) -> Option<Self> {
         let Yaml::Map(entries) = &node.value else {
-            decoder.wrong_type(node, "a mapping");
+            match &node.value {
+                Yaml::List(items) => {
+                    let help = items.first().map_or("write `{}`".into(), as_entry);
+                    decoder.note(wrong_type(node, "a mapping").help(help));
+                }
+                _ => decoder.wrong_type(node, "a mapping"),
+            }
             return None;
         };
         let mut pairs = Vec::with_capacity(entries.len());
@@ -62,6 +69,22 @@ impl<K: Key, V: Decode> Decode for Entries<K, V> {
             }
         }
         Some(Self(pairs))
+    }
+}
+
+/// How the first item of a list would be written as an entry of a mapping.
+fn as_entry(item: &Node<'_>) -> String {
+    match &item.value {
+        Yaml::Text(text) => {
+            let (key, value) = text.split_once('=').unwrap_or((text, "…"));
+            let key = key.trim();
+            format!("write a mapping without hyphens: `{key}: {}`", value.trim())
+        }
+        Yaml::Map(entries) if entries.len() == 1 => {
+            let key = entries.first().map_or("NAME", |entry| &entry.key);
+            format!("write a mapping without hyphens: `{key}: …`")
+        }
+        _ => "write a mapping, `NAME: …`, without hyphens".to_owned(),
     }
 }
 

@@ -1,3 +1,4 @@
+use super::decoder::wrong_type;
 use super::{Decode, Decoder};
 use crate::diag::{Code, Diagnostic, nearest};
 use crate::source::Span;
@@ -5,6 +6,17 @@ use crate::spec::yaml::{Entry, Node, Yaml};
 
 /// How many unknown keys of a mapping are compared with the known ones.
 const FEW: usize = 20;
+
+/// A key of other tools.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Foreign {
+    /// The key in lower case, without what joins its words.
+    pub key: &'static str,
+    /// The key that does the same here; empty if none does.
+    pub means: &'static str,
+    /// What to write instead.
+    pub help: &'static str,
+}
 
 /// What a mapping with fixed keys is called and may have.
 #[derive(Clone, Copy, Debug)]
@@ -17,6 +29,8 @@ pub struct Shape {
     pub later: &'static [&'static str],
     /// Keys that it has not, and what to do instead.
     pub instead: &'static [(&'static str, &'static str)],
+    /// Keys that do the same elsewhere.
+    pub foreign: &'static [Foreign],
 }
 
 /// The keys of one mapping, taken one by one.
@@ -36,7 +50,15 @@ impl<'n, 'a> Fields<'n, 'a> {
     /// Opens a mapping and notes every key it may not have.
     pub fn open(shape: Shape, node: &'n Node<'a>, decoder: &mut Decoder<'_>) -> Option<Self> {
         let Yaml::Map(entries) = &node.value else {
-            decoder.wrong_type(node, &format!("{}, which is a mapping", shape.what));
+            let expected = format!("{}, which is a mapping", shape.what);
+            match &node.value {
+                Yaml::Text(_) if shape.known.contains(&"run") => {
+                    let first = shape.known.first().copied().unwrap_or("run");
+                    let help = format!("write `{{{first}: a_name, run: …}}`");
+                    decoder.note(wrong_type(node, &expected).help(help));
+                }
+                _ => decoder.wrong_type(node, &expected),
+            }
             return None;
         };
         let mut fields = Self {
@@ -105,11 +127,19 @@ impl<'n, 'a> Fields<'n, 'a> {
             what,
             known,
             instead,
+            foreign,
             ..
         } = self.shape;
         let mistake = Diagnostic::new(Code::KeyUnknown, at, format!("{what} has no key `{key}`"));
         if let Some((_, help)) = instead.iter().find(|(other, _)| *other == key) {
             return mistake.help(*help);
+        }
+        let plain = plain(key);
+        let same = known.iter().find(|known| known.replace('_', "") == plain);
+        let other = foreign.iter().find(|foreign| foreign.key == plain);
+        if let (None, Some(other)) = (same, other) {
+            self.misspelt.push(other.means);
+            return mistake.help(other.help);
         }
         let Some(near) = nearest(key, known.iter().copied()) else {
             return mistake.help(format!("its keys are {}", known.join(", ")));
@@ -144,6 +174,12 @@ fn mark(key: &str) -> u64 {
         return 1;
     };
     1 << ((bytes.len() + usize::from(*first) * 3 + usize::from(*last) * 7) % 64)
+}
+
+/// A key in lower case, without what joins its words.
+fn plain(key: &str) -> String {
+    let letters = key.chars().filter(|c| !matches!(c, '-' | '_' | ' ' | '.'));
+    letters.flat_map(char::to_lowercase).take(FEW * 2).collect()
 }
 
 fn not_built(key: &str, at: Span) -> Diagnostic {

@@ -21,7 +21,7 @@ pub use argument::Argument;
 pub use basic::OneOrMany;
 pub use decoder::{Decode, Decoder};
 pub use entries::{Entries, Key};
-pub use fields::{Fields, Shape};
+pub use fields::{Fields, Foreign, Shape};
 pub use mistakes::{MAX_MISTAKES, Mistakes};
 pub use period::Period;
 pub use record::RecordSchema;

@@ -75,7 +75,7 @@ fn prose(lines: &[&str]) -> String {
 /// Each key has a mode: `required` (without it there is no record), `expected` (an `Option`, and
 /// its absence a mistake), `optional` (an `Option`), `default` (the type's default if absent).
 /// `later` lists keys that are known and not built yet; `instead` says for keys that it has not
-/// what to do instead; `aside` adds fields that are no keys and
+/// what to do instead; `foreign` names a table of what others call its keys; `aside` adds fields that are no keys and
 /// are set from elsewhere; `finish` names a function that judges the whole.
 macro_rules! record {
     (
@@ -85,6 +85,7 @@ macro_rules! record {
         }
         $(later { $($later:literal),* $(,)? })?
         $(instead { $($other:literal => $help:literal),* $(,)? })?
+        $(foreign $foreign:path;)?
         $(aside { $( $(#[doc = $note:literal])* $aside:ident: $kept:ty, )* })?
         $(finish $finish:path;)?
     ) => {
@@ -101,6 +102,8 @@ macro_rules! record {
         }
 
         impl $crate::spec::decode::Decode for $name {
+            const FIRST: &'static str = Self::KEYS[0];
+
             fn decode(
                 node: &$crate::spec::yaml::Node<'_>,
                 decoder: &mut $crate::spec::decode::Decoder<'_>,
@@ -110,6 +113,7 @@ macro_rules! record {
                     known: Self::KEYS,
                     later: &[$($($later),*)?],
                     instead: &[$($(($other, $help)),*)?],
+                    foreign: record!(@foreign $($foreign)?),
                 };
                 let fields = $crate::spec::decode::Fields::open(shape, node, decoder)?;
                 $( let $field = record!(@read $mode $field fields decoder); )*
@@ -135,6 +139,8 @@ macro_rules! record {
             }
         }
     };
+    (@foreign) => { &[] };
+    (@foreign $foreign:path) => { $foreign };
     (@type required $type:ty) => { $type };
     (@type default $type:ty) => { $type };
     (@type expected $type:ty) => { Option<$type> };

@@ -1,14 +1,14 @@
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::Args;
 
 use super::verify::found;
 use crate::audit::PAYLOAD;
 use crate::bus::Act;
-use crate::cli::commands::attest::{signer, write};
-use crate::cli::keys::{self, PassphraseArgs};
+use crate::cli::commands::attest::{signs, write};
+use crate::cli::keys::PassphraseArgs;
 use crate::cli::{Exit, Failure, Ui, watch};
-use crate::seal::{Envelope, Signer};
+use crate::seal::Envelope;
 
 /// Write down where both logs end, so that nobody can replace the history unseen
 #[derive(Args, Debug)]
@@ -36,7 +36,7 @@ pub fn run(ui: &Ui, args: &CheckpointArgs) -> Result<Exit, Failure> {
     let signer = args
         .key
         .as_ref()
-        .map(|key| signs(ui, key, args))
+        .map(|key| signs(ui, key, &args.passphrase))
         .transpose()?;
     let found = found(ui, None)?;
     // A log that began late is what a checkpoint is made for, too.
@@ -63,18 +63,4 @@ pub fn run(ui: &Ui, args: &CheckpointArgs) -> Result<Exit, Failure> {
     write(ui, args.out.as_deref(), &(written + "\n"))?;
     watch::record(ui, Act::Checkpointed { key })?;
     Ok(Exit::Ok)
-}
-
-/// The key that signs: what looks like a file is one, everything else a name.
-fn signs(ui: &Ui, key: &Path, args: &CheckpointArgs) -> Result<Signer, Failure> {
-    let is_file = key.components().count() > 1 || key.extension().is_some();
-    if is_file {
-        return signer(ui, key);
-    }
-    let keys = keys::keys(ui)?;
-    let name = key.display().to_string();
-    let Some(own) = keys::choose(ui, &keys, Some(&name))? else {
-        return signer(ui, key);
-    };
-    keys::open(ui, &keys, &own, &args.passphrase)
 }

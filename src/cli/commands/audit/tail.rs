@@ -18,8 +18,8 @@ const LOOK: Duration = Duration::from_millis(200);
 #[derive(Args, Debug)]
 pub struct TailArgs {
     /// How many
-    #[arg(short, value_name = "N", default_value = "20")]
-    n: usize,
+    #[arg(short = 'n', long, value_name = "N", default_value = "20")]
+    limit: usize,
     /// Go on with those that are added
     #[arg(short, long)]
     follow: bool,
@@ -36,7 +36,7 @@ pub fn run(ui: &Ui, args: &TailArgs) -> Result<Exit, Failure> {
     if read == 0 && !args.follow {
         return Err(nothing(ui));
     }
-    lines.drain(..lines.len().saturating_sub(args.n));
+    lines.drain(..lines.len().saturating_sub(args.limit));
     loop {
         let text: String = lines.iter().map(|line| shown(line, args.json)).collect();
         ui.print(&text)?;

@@ -3,10 +3,10 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 
 use crate::audit::{self, Checkpoint, Found, PAYLOAD};
-use crate::cli::commands::attest::read;
+use crate::cli::commands::attest::{public, read};
 use crate::cli::{Exit, Failure, Ui};
 use crate::report::{BAD, GOOD, NAME, WARN, paint, plural};
-use crate::seal::{Envelope, PublicKey};
+use crate::seal::Envelope;
 use crate::store::{Reader, StoreError};
 
 /// Say whether the history is the one that was written
@@ -95,19 +95,6 @@ fn load(ui: &Ui, path: &Path, key: Option<&str>) -> Result<(Checkpoint, bool), F
     let text = String::from_utf8(payload).unwrap_or_default();
     let signed = Checkpoint::parse(&text).ok_or_else(|| wrong("it says something else"))?;
     Ok((signed, true))
-}
-
-fn public(ui: &Ui, key: &str) -> Result<PublicKey, Failure> {
-    let hex = key.len() == 64 && key.bytes().all(|b| b.is_ascii_hexdigit());
-    let found = if hex {
-        PublicKey::from_hex(key)
-    } else {
-        PublicKey::from_pem(&read(ui, Path::new(key))?)
-    };
-    found.map_err(|error| {
-        let failure = Failure::new(Exit::Usage, error.to_string());
-        failure.hint("`openssl pkey -in KEY -pubout -out FILE` writes one")
-    })
 }
 
 fn counted(count: u64, what: &str) -> String {

@@ -1,4 +1,5 @@
 use clap::Args;
+use serde_json::{Value, json};
 
 use super::who;
 use crate::bus::Act;
@@ -28,11 +29,14 @@ pub struct BackfillArgs {
     #[arg(long, value_name = "INSTANT", value_parser = super::next::instant)]
     to: Moment,
     /// How many slots at most
-    #[arg(long, value_name = "N", default_value_t = 100)]
-    most: usize,
+    #[arg(short = 'n', long, value_name = "N", default_value_t = 100)]
+    limit: usize,
     /// Show the slots, and touch nothing
     #[arg(long)]
     dry_run: bool,
+    /// Write one JSON document
+    #[arg(long)]
+    json: bool,
 }
 
 /// Runs what did not begin.
@@ -41,6 +45,10 @@ pub fn run(ui: &Ui, args: &BackfillArgs) -> Result<Exit, Failure> {
     let (ready, goal) = by_name(ui, &args.goal)?;
     let slots = slots(ui, &goal, args)?;
     if args.dry_run {
+        if args.json {
+            ui.print(&document(&slots, &[]))?;
+            return Ok(Exit::Ok);
+        }
         let lines: String = slots.iter().map(|slot| slot.to_second() + "\n").collect();
         ui.print(&lines)?;
         return Ok(Exit::Ok);
@@ -70,11 +78,32 @@ pub fn run(ui: &Ui, args: &BackfillArgs) -> Result<Exit, Failure> {
     let Ok(lead) = Hold::attempt(&workspace.state, LEADER)? else {
         poke(&workspace.state);
         ui.note("the daemon runs them, one after the other\n");
+        if args.json {
+            ui.print(&document(&slots, &[]))?;
+        }
         return Ok(Exit::Ok);
     };
     // Whoever leads may begin now: a slot begins once, whoever is faster.
     drop(lead);
-    work(ui, &goal, (&ready, known.as_ref()), &slots)
+    let mut ended = Vec::new();
+    let exit = work(ui, &goal, (&ready, known.as_ref()), &slots, &mut ended)?;
+    if args.json {
+        ui.print(&document(&slots, &ended))?;
+    }
+    Ok(exit)
+}
+
+/// The slots, each with how its cycle ended, if one did here.
+fn document(slots: &[Moment], ended: &[(Moment, Health)]) -> String {
+    let health = |slot: &Moment| {
+        ended
+            .iter()
+            .find(|(at, _)| at == slot)
+            .map(|(_, health)| *health)
+    };
+    let one = |slot: &Moment| json!({"slot": slot, "health": health(slot)});
+    let slots: Vec<Value> = slots.iter().map(one).collect();
+    format!("{:#}\n", json!({"v": 1, "slots": slots}))
 }
 
 /// How many of the slots are to begin, in words.
@@ -105,10 +134,10 @@ fn slots(ui: &Ui, goal: &Goal, args: &BackfillArgs) -> Result<Vec<Moment>, Failu
     let before = Moment::from_millis(args.from.millis().saturating_sub(1));
     let all = goal.timing.slots(before, args.to);
     let wanted = all.filter(|slot| slot.excluded.is_none());
-    let slots: Vec<Moment> = wanted.take(args.most + 1).map(|slot| slot.at).collect();
-    if slots.len() > args.most {
-        let message = format!("these are more than {} slots", args.most);
-        return Err(usage(message).hint("give a shorter time, or --most N"));
+    let slots: Vec<Moment> = wanted.take(args.limit + 1).map(|slot| slot.at).collect();
+    if slots.len() > args.limit {
+        let message = format!("these are more than {} slots", args.limit);
+        return Err(usage(message).hint("give a shorter time, or --limit N"));
     }
     Ok(slots)
 }
@@ -119,6 +148,7 @@ fn work(
     goal: &std::sync::Arc<Goal>,
     (ready, known): (&load::Ready, Option<&Known>),
     slots: &[Moment],
+    done: &mut Vec<(Moment, Health)>,
 ) -> Result<Exit, Failure> {
     let waits = |slot: &Moment| {
         let open = known.into_iter().flat_map(|known| &known.open);
@@ -137,6 +167,7 @@ fn work(
                 if !ended.verdict.health.is_good() {
                     exit = Exit::RunFailed;
                 }
+                done.push((*slot, ended.verdict.health));
                 let word = ended.verdict.health.as_str();
                 ui.say(&format!("{} · {word}\n", slot.to_second()));
                 // Whoever interrupts this means all of it; the other slots are still due.

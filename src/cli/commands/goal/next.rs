@@ -60,8 +60,8 @@ pub struct NextArgs {
     #[arg(long, value_name = "INSTANT", value_parser = instant)]
     from: Option<Moment>,
     /// How many are told
-    #[arg(short, value_name = "N", default_value_t = 5)]
-    n: usize,
+    #[arg(short = 'n', long, value_name = "N", default_value_t = 5)]
+    limit: usize,
     /// Write one JSON object a line
     #[arg(long)]
     json: bool,
@@ -118,7 +118,7 @@ pub(super) fn run(ui: &Ui, args: &NextArgs) -> Result<Exit, Failure> {
     let from = args.from.unwrap_or_else(|| ui.env.now());
     let slots = timing
         .slots(from, Moment::from_millis(i64::MAX))
-        .take(args.n);
+        .take(args.limit);
     if args.json {
         for slot in slots {
             ui.print(&shown::line(&timing, &slot))?;

@@ -5,6 +5,7 @@ use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use serde_json::{Value, json};
 
 use crate::cli::keys::{self, OwnKey};
 use crate::cli::{Exit, Failure, Ui, load, normal, relative};
@@ -14,7 +15,11 @@ use crate::report::plural;
 
 /// List your keys, and whether they may approve here
 #[derive(Args, Debug)]
-pub struct ListArgs {}
+pub struct ListArgs {
+    /// Write one JSON document
+    #[arg(long)]
+    json: bool,
+}
 
 /// Write a public key, for others
 #[derive(Args, Debug)]
@@ -42,10 +47,24 @@ pub struct ExportArgs {
 }
 
 /// Lists keys.
-pub fn list(ui: &Ui, _: &ListArgs) -> Result<Exit, Failure> {
+pub fn list(ui: &Ui, args: &ListArgs) -> Result<Exit, Failure> {
     let keys = keys::keys(ui)?;
     let own = keys::own(&keys)?;
     let listed = load::approvers(ui, &ui.workspace())?.map(|(file, _)| file);
+    if args.json {
+        let one = |key: &OwnKey| {
+            json!({
+                "name": key.name,
+                "key": key.public.hex(),
+                "kept": kept(&keys, key),
+                "part": listed.as_ref().and_then(|file| part(file, key)),
+            })
+        };
+        let all: Vec<Value> = own.iter().map(one).collect();
+        let document = json!({"v": 1, "folder": keys.dir(), "keys": all});
+        ui.print(&format!("{document:#}\n"))?;
+        return Ok(Exit::Ok);
+    }
     let width = own.iter().map(|key| key.name.len()).max().unwrap_or(0);
     let mut text = String::new();
     for key in &own {

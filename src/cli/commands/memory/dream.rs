@@ -1,6 +1,6 @@
 use clap::Args;
 
-use super::rows::{rows, store, table};
+use super::rows::{document, rows, store, table};
 use crate::bus::Act;
 use crate::cli::{Exit, Failure, Ui, watch};
 use crate::memory::{self, Dream, Megram};
@@ -13,6 +13,9 @@ pub struct DreamArgs {
     /// Only say what it would do
     #[arg(long)]
     dry_run: bool,
+    /// Write one JSON document
+    #[arg(long)]
+    json: bool,
 }
 
 /// Dreams.
@@ -32,7 +35,15 @@ pub(super) fn run(ui: &Ui, args: &DreamArgs) -> Result<Exit, Failure> {
         };
         watch::note(ui, act);
     }
-    if dreamt.is_empty() {
+    if args.json {
+        ui.print(&document(&serde_json::json!({
+            "v": 1,
+            "dry_run": args.dry_run,
+            "forgotten": dreamt.forget,
+            "demoted": dreamt.demote,
+            "promoted": dreamt.promote,
+        })))?;
+    } else if dreamt.is_empty() {
         ui.note("there is nothing to do\n");
     } else {
         ui.print(&text(&before, &dreamt, args.dry_run))?;

@@ -2,8 +2,9 @@ use std::fmt::Write as _;
 
 use anstyle::Style;
 use clap::Args;
+use serde_json::{Value, json};
 
-use super::rows::{rows, short, signed, standing, style, tags};
+use super::rows::{document, rows, short, signed, standing, style, tags};
 use crate::cli::{Exit, Failure, Ui};
 use crate::digest::Digest;
 use crate::memory::{Megram, potentials, ruled, share};
@@ -24,6 +25,9 @@ pub struct ExplainArgs {
     /// The entity, like path:api.example
     #[arg(value_name = "ENTITY")]
     entity: String,
+    /// Write one JSON document
+    #[arg(long)]
+    json: bool,
 }
 
 /// Explains a cluster.
@@ -34,8 +38,38 @@ pub(super) fn run(ui: &Ui, args: &ExplainArgs) -> Result<Exit, Failure> {
         let failure = Failure::new(Exit::Usage, format!("nothing is remembered about {tags}"));
         return Err(failure.hint("`wf memory query` has the clusters that are known"));
     }
-    ui.print(&text(&megrams, ui.env.now()))?;
+    let now = ui.env.now();
+    ui.print(&if args.json {
+        document(&json(&megrams, now))
+    } else {
+        text(&megrams, now)
+    })?;
     Ok(Exit::Ok)
+}
+
+fn json(megrams: &[Megram], now: Moment) -> Value {
+    let known = potentials(megrams, now);
+    let cluster: Vec<&Megram> = megrams.iter().collect();
+    let ruled = ruled(&cluster);
+    let one = |megram: &Megram| {
+        let share = share(megram, now);
+        json!({
+            "megram": megram,
+            "days": share.days,
+            "attention": share.attention,
+            "decision": share.decision,
+        })
+    };
+    json!({
+        "v": 1,
+        "megrams": megrams.iter().map(one).collect::<Vec<Value>>(),
+        "attention": known.attention,
+        "decision": known.decision,
+        "evidence": known.action.as_str(),
+        "because": known.action.because(),
+        "action": ruled.as_ref().map_or(known.action, |(decided, _)| *decided).as_str(),
+        "rules": ruled.map(|(_, rules)| rules),
+    })
 }
 
 fn text(megrams: &[Megram], now: Moment) -> String {

@@ -62,7 +62,7 @@ pub(super) fn run(ui: &Ui, args: &ApproveArgs) -> Result<Exit, Failure> {
     let permissions = permissions(args, &adapter, row.map(|row| row.permissions))?;
     let rules = Rules::of(ui, &workspace)?;
     let keys = keys::keys(ui)?;
-    let Some(key) = keys::choose(&keys, args.key.as_deref())? else {
+    let Some(key) = keys::choose(ui, &keys, args.key.as_deref())? else {
         let failure = Failure::new(Exit::Usage, "you have no key to sign with");
         return Err(failure.hint("`wf key init` makes one"));
     };

@@ -58,6 +58,7 @@ const TABLE: &[(&str, &str)] = &[
     ("connection show", "reports"),
     ("connection check", "reports"),
     ("connection grant", "acts asks"),
+    ("connection approve", "acts signs asks"),
     ("connection remove", "acts asks"),
     ("daemon", "acts"),
     ("sim goals", "reports"),

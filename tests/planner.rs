@@ -1,5 +1,7 @@
 //! The planner through the real program: what it may do, and what is refused.
 
+mod must_not;
+
 use std::fs;
 
 use serde_json::Value;

@@ -7,12 +7,12 @@
 //! that target, since nothing else could be exploited. And a change that was ordered, and has not
 //! been tried, is evidence of nothing: what is written is what the ways given up came to.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::ggs::Directive;
 use crate::machine::{Advice, Advised, Blame, Event, Fact, IntentAdvice, Round, Way};
 use crate::memory::{Action, Megram, Origin, Pair, State, Tags, advise, potentials, ruled};
-use crate::model::{Plan, Step};
+use crate::model::{OnStuck, Plan, Step};
 use crate::name::RunId;
 use crate::store::{StoreError, Which};
 use crate::time::Moment;
@@ -25,7 +25,9 @@ const ANY: &str = "any";
 /// What memory says about the ways of a plan's steps.
 pub(super) fn advice(run: &Ongoing) -> Result<Vec<Advised>, StoreError> {
     let pairs = pairs(&run.plan);
-    if pairs.is_empty() {
+    let parts = run.plan.parts();
+    let planned = parts.planner.is_some() && parts.on_stuck == OnStuck::ConsultPlanner;
+    if pairs.is_empty() && !planned {
         return Ok(Vec::new());
     }
     let session = &run.session;
@@ -41,6 +43,15 @@ pub(super) fn advice(run: &Ongoing) -> Result<Vec<Advised>, StoreError> {
     if !rules.is_empty() {
         drop(session.store.recall(rules.into_iter().collect(), now));
     }
+    let mut avoided = Vec::new();
+    if planned {
+        avoided = constraints(&run.plan, reader.memory(&Which::All)?, now);
+        let declared = |said: &Advised| {
+            let mut ways = pairs.iter().map(|(way, _)| way);
+            ways.any(|way| way.tool == said.tool && way.target == said.target)
+        };
+        avoided.retain(|said| !declared(said));
+    }
     let known = pairs.into_iter().zip(said).filter_map(|((way, _), said)| {
         Some(Advised {
             advice: word(said.action)?,
@@ -49,7 +60,38 @@ pub(super) fn advice(run: &Ongoing) -> Result<Vec<Advised>, StoreError> {
             ..way
         })
     });
-    Ok(known.collect())
+    Ok(known.chain(avoided).collect())
+}
+
+/// All that memory says to avoid, whatever the plan declares: a planner may think of any tool.
+fn constraints(plan: &Plan, megrams: Vec<Megram>, now: Moment) -> Vec<Advised> {
+    let mut clusters: BTreeMap<(String, String), Vec<Megram>> = BTreeMap::new();
+    for megram in megrams {
+        let tool = megram.tags.space.strip_prefix("tool:");
+        let target = megram.tags.entity.strip_prefix("path:");
+        if let Some((tool, target)) = tool.zip(target) {
+            let key = (tool.to_owned(), target.to_owned());
+            clusters.entry(key).or_default().push(megram);
+        }
+    }
+    let own = format!("{}/", plan.id());
+    let said = clusters
+        .into_iter()
+        .filter_map(|((tool, target), cluster)| {
+            let pair = Pair {
+                tool: tool.clone(),
+                target: Some(target.clone()),
+            };
+            let said = advise(&cluster, &[pair], now).pop()?;
+            (said.action == Action::Avoid).then(|| Advised {
+                tool: tool.strip_prefix(&own).unwrap_or(&tool).to_owned(),
+                target: Some(target).filter(|target| target != ANY),
+                advice: Advice::Avoid,
+                attention: rounded(said.attention),
+                decision: rounded(said.decision),
+            })
+        });
+    said.collect()
 }
 
 /// What memory says about the intent of a plan; `None` if too little is known.

@@ -43,7 +43,7 @@ pub(super) fn choose(
 }
 
 /// Whether a way uses nothing that is blocked.
-pub(super) fn is_allowed(step: &Step, way: u32, bounds: &Bounds<'_>) -> bool {
+fn is_allowed(step: &Step, way: u32, bounds: &Bounds<'_>) -> bool {
     let target = step.target(way as usize);
     !is_avoided(bounds.advice, step, way)
         && !bounds.tools.contains(&step.tool(way as usize))
@@ -66,7 +66,7 @@ pub(super) fn kind(step: &Step, (from, to): (u32, u32), used: &BTreeSet<String>)
 }
 
 /// The class of a tool: what its name says before the first colon.
-fn class(tool: &str) -> &str {
+pub(super) fn class(tool: &str) -> &str {
     tool.split(':').next().unwrap_or(tool)
 }
 

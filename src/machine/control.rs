@@ -116,7 +116,9 @@ impl State {
     pub(super) fn planner(&mut self, at: crate::time::Moment, fact: &Fact) {
         let planning = &mut self.control.planning;
         let answer = match fact {
-            Fact::PlannerAnswered { .. } => Some(Answer::Taken),
+            Fact::PlannerAnswered { ways, .. } => {
+                Some(Answer::Taken(ways.keys().cloned().collect()))
+            }
             Fact::PlannerRefused { why, .. } => Some(Answer::Refused(why.clone())),
             _ => None,
         };

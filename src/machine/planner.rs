@@ -11,12 +11,15 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::actuator::{Bounds, is_allowed};
+use super::actuator::class;
+use super::advised::about;
 use super::measure::Measured;
+use super::once::Once;
 use super::request::digest;
 use super::rounds::in_ways;
-use super::{Blame, Effect, Fact, Machine, Proposal, Round, StepState};
+use super::{Advice, Blame, Effect, Fact, Machine, Proposal, Round, StepState};
 use crate::digest::Digest;
+use crate::ggs::Directive;
 use crate::model::{Alternative, OnStuck, Plan, StepIx, Work};
 use crate::name::Name;
 use crate::time::Moment;
@@ -39,8 +42,8 @@ pub(super) struct Planning {
 /// What became of the question to a planner.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) enum Answer {
-    /// It proposed ways that may be used.
-    Taken,
+    /// It proposed ways that may be used, for these steps.
+    Taken(Vec<Name>),
     /// It did not, for this reason.
     Refused(String),
 }
@@ -151,6 +154,7 @@ impl Machine {
         let (ways, reason) = read(text)?;
         let (measured, round) = self.weigh().ok_or("there is no round")?;
         let asked = self.can_change(&measured);
+        let mut found = Vec::new();
         for (name, proposal) in &ways {
             let wrong = |why: String| format!("step `{name}`: {why}");
             let Some(ix) = self.base.find(name.as_str()) else {
@@ -160,53 +164,94 @@ impl Machine {
                 return Err(wrong("it was not asked about".into()));
             }
             let alternative = proposal.alternative(self.base.step(ix)).map_err(wrong)?;
-            let blocked = self.blocked_for(ix.0, &measured, &round);
-            self.may_use(ix, alternative, &blocked).map_err(wrong)?;
+            found.push((ix, alternative));
+        }
+        // All of them are taken, so what one step gives up is blocked for every other, too.
+        let steps: Vec<u32> = found.iter().map(|(ix, _)| ix.0).collect();
+        let blocked = self.blocked_after(&steps, &measured, &round);
+        for (ix, alternative) in found {
+            let wrong = |why| format!("step `{}`: {why}", self.base.step(ix).id);
+            self.may_use(ix, alternative, &blocked, round.solved.directive)
+                .map_err(wrong)?;
         }
         Ok((ways, reason))
     }
 
-    /// What may not be used for a step after a round.
-    fn blocked_for(&self, step: u32, measured: &Measured, round: &Round) -> Blocked {
+    /// What may not be used after a round in which these steps are done otherwise.
+    fn blocked_after(&self, steps: &[u32], measured: &Measured, round: &Round) -> Blocked {
         let mut tools: BTreeSet<String> = round.blocked_tools.iter().cloned().collect();
         let mut targets: BTreeSet<String> = round.blocked_targets.iter().cloned().collect();
         if measured.failing.is_empty() {
             let logical = measured.class() != Some(Blame::Environmental);
             let directive = round.solved.directive;
-            self.rule_out(step, logical, directive, (&mut tools, &mut targets));
+            for step in steps {
+                self.rule_out(*step, logical, directive, (&mut tools, &mut targets));
+            }
         }
         (tools, targets)
     }
 
+    /// Checks that a way uses nothing of what it must not: what is blocked, what memory says to
+    /// avoid, and under `break_symmetry` a class of tools that was used.
     fn may_use(
         &self,
         ix: StepIx,
         alternative: Alternative,
         (tools, targets): &Blocked,
+        directive: Directive,
     ) -> Result<(), String> {
         let mut step = self.base.step(ix).clone();
         step.alternatives.push(alternative);
         let last = step.ways() - 1;
-        let none = BTreeSet::new();
-        let bounds = Bounds {
-            tools,
-            targets,
-            used: &none,
-            advice: &self.state.control.advice,
-        };
-        if is_allowed(&step, u32::try_from(last).unwrap_or(u32::MAX), &bounds) {
-            return Ok(());
-        }
-        let tool = step.tool(last);
+        let (tool, target) = (step.tool(last), step.target(last));
         if tools.contains(&tool) {
             return Err(format!("the tool `{tool}` is blocked"));
         }
-        Err(match step.target(last) {
-            Some(target) if targets.contains(target) => {
-                format!("the target `{target}` is blocked")
+        if let Some(target) = target.filter(|target| targets.contains(*target)) {
+            return Err(format!("the target `{target}` is blocked"));
+        }
+        let class = class(&tool);
+        if self.used_classes(directive).contains(class) {
+            return Err(format!(
+                "the tool `{tool}` is of the class `{class}`, which was used in this run, \
+                 and `break_symmetry` orders another"
+            ));
+        }
+        let last = u32::try_from(last).unwrap_or(u32::MAX);
+        // Unlike a declared way, it is refused also where every way is to be avoided: there may
+        // be others that nobody has thought of.
+        let said = about(&self.state.control.advice, &step, last);
+        match said.filter(|said| said.advice == Advice::Avoid) {
+            None => Ok(()),
+            Some(said) => {
+                let on = said.target.as_ref().map(|target| format!(" on `{target}`"));
+                let on = on.unwrap_or_default();
+                Err(format!("memory says to avoid the tool `{tool}`{on}"))
             }
-            _ => format!("memory says to avoid the tool `{tool}`"),
-        })
+        }
+    }
+
+    /// The classes of tools that may not be used, as they were in this run: those that were, where
+    /// that is what a directive says.
+    pub(super) fn used_classes(&self, directive: Directive) -> BTreeSet<String> {
+        if directive != Directive::BreakSymmetry {
+            return BTreeSet::new();
+        }
+        let used = self.tools_used();
+        used.iter().map(|tool| class(tool).to_owned()).collect()
+    }
+
+    /// The steps that a planner gave ways for after the round that has ended.
+    pub(super) fn given_ways(&self) -> Vec<u32> {
+        let planning = self.state.control.planning.as_ref();
+        let Some(Answer::Taken(names)) = planning.and_then(|planning| planning.answer.as_ref())
+        else {
+            return Vec::new();
+        };
+        let found = names
+            .iter()
+            .filter_map(|name| self.base.find(name.as_str()));
+        found.map(|ix| ix.0).collect()
     }
 
     /// Lets what was proposed and recorded be part of the plan from now on.
@@ -246,8 +291,9 @@ fn read(text: &str) -> Result<Proposed, String> {
     if text.len() > ANSWER_LIMIT {
         return Err(format!("it printed more than {ANSWER_LIMIT} bytes"));
     }
-    let said: Value = serde_json::from_str(text.trim())
+    let said: Once = serde_json::from_str(text.trim())
         .map_err(|error| format!("it printed no JSON document: {error}"))?;
+    let said = said.0;
     let members = said.as_object().ok_or("it printed no JSON object")?;
     let other = members
         .keys()

@@ -127,8 +127,12 @@ impl Proposal {
     fn is_sound(&self) -> Result<(), String> {
         for word in [&self.tool, &self.target].into_iter().flatten() {
             let shows = !word.chars().any(char::is_control);
-            if word.trim().is_empty() || word.contains("{{") || !shows {
-                return Err("`tool` and `target` are words, without a template".into());
+            // What looks like a word that is blocked is that word.
+            let bare = !word.is_empty() && word.trim() == word;
+            if !bare || word.contains("{{") || !shows {
+                return Err(
+                    "`tool` and `target` are words, without a template or space around".into(),
+                );
             }
         }
         if let Some(cwd) = &self.cwd

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::measure::Measured;
 use super::proposal::sketch;
 use super::state::{ItemSlot, Spot};
-use super::{IntentAdvice, Machine, Round, state};
+use super::{Advice, IntentAdvice, Machine, Round, state};
 use crate::digest::Digest;
 use crate::model::{Class, Plan, StepIx};
 use crate::name::{Name, PlanId};
@@ -88,6 +88,23 @@ pub struct MustNot {
     pub tools: Vec<String>,
     /// Targets, sorted.
     pub targets: Vec<String>,
+    /// Classes of tools, sorted: those that were used in this run, where `break_symmetry` is
+    /// ordered.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub classes: Vec<String>,
+    /// What memory says to avoid, as it was when the run began.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub avoid: Vec<Constraint>,
+}
+
+/// A tool that is to be avoided, on what it is used on.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct Constraint {
+    /// The tool.
+    pub tool: String,
+    /// The target; absent: where none is said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub target: Option<String>,
 }
 
 /// The digest of a plan as it is carried out: of the name of each of its steps and of all ways to
@@ -119,13 +136,26 @@ impl Machine {
                 memory: self.state.control.intent.clone(),
             },
             gap: self.gap(measured),
-            must_not: MustNot {
-                tools: round.blocked_tools.clone(),
-                targets: round.blocked_targets.clone(),
-            },
+            must_not: self.must_not(&round),
             round,
             history: self.state.control.history.clone(),
             steps: steps.map(|step| self.told_step(step)).collect(),
+        }
+    }
+
+    /// What may not be used after a round.
+    fn must_not(&self, round: &Round) -> MustNot {
+        let advice = self.state.control.advice.iter();
+        let avoided = advice.filter(|said| said.advice == Advice::Avoid);
+        let avoid = avoided.map(|said| Constraint {
+            tool: said.tool.clone(),
+            target: said.target.clone(),
+        });
+        MustNot {
+            tools: round.blocked_tools.clone(),
+            targets: round.blocked_targets.clone(),
+            classes: (self.used_classes(round.solved.directive).into_iter()).collect(),
+            avoid: avoid.collect(),
         }
     }
 

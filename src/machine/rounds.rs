@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use super::actuator::{Bounds, choose};
+use super::actuator::{Bounds, choose, kind};
 use super::measure::Measured;
 use super::{Change, Fact, Machine, Round, StepState};
 use crate::ggs::{self, Directive, Solved};
@@ -101,14 +101,24 @@ impl Machine {
         for (step, logical) in &measured.failing {
             self.rule_out(*step, *logical, directive, (&mut tools, &mut targets));
         }
-        round.changes = if measured.failing.is_empty() {
+        let logical = measured.class() != Some(super::Blame::Environmental);
+        let answered = self.given_ways();
+        round.changes = if !answered.is_empty() {
+            // What a planner gave is taken, all of it.
+            for step in answered.iter().filter(|_| measured.failing.is_empty()) {
+                self.rule_out(*step, logical, directive, (&mut tools, &mut targets));
+            }
+            answered
+                .iter()
+                .map(|step| self.change_to_last(*step))
+                .collect()
+        } else if measured.failing.is_empty() {
             // Every step holds, and the whole does not: the last step that did something and can be
             // done otherwise is, since the least hangs on it.
             let steps = (0..u32::try_from(self.plan.parts().main).unwrap_or(u32::MAX)).rev();
             let did = |step: &u32| self.state.slot(*step).state == StepState::Succeeded;
             let changed = steps.filter(did).find_map(|step| {
                 let (mut tools, mut targets) = (tools.clone(), targets.clone());
-                let logical = measured.class() != Some(super::Blame::Environmental);
                 self.rule_out(step, logical, directive, (&mut tools, &mut targets));
                 let change = self.change(step, directive, (&tools, &targets))?;
                 Some((change, tools, targets))
@@ -174,18 +184,33 @@ impl Machine {
         };
         let now = control.way(step);
         let (way, kind) = choose(written, (now, &control.tried(step)), directive, &bounds)?;
-        Some(Change {
+        Some(self.change_to(step, way, kind))
+    }
+
+    /// The change of a step to the way that was added last.
+    fn change_to_last(&self, step: u32) -> Change {
+        let written = self.base.step(StepIx(step));
+        let last = u32::try_from(written.ways() - 1).unwrap_or(u32::MAX);
+        let now = self.state.control.way(step);
+        let kind = kind(written, (now, last), &self.tools_used());
+        self.change_to(step, last, kind)
+    }
+
+    fn change_to(&self, step: u32, way: u32, kind: Directive) -> Change {
+        let written = self.base.step(StepIx(step));
+        let now = self.state.control.way(step);
+        Change {
             step: written.id.clone(),
             kind,
             from: written.way_id(now as usize).cloned(),
             to: written.way_id(way as usize).cloned(),
             tool: written.tool(way as usize),
             target: written.target(way as usize).map(str::to_owned),
-        })
+        }
     }
 
     /// The tools that steps were done with in this run.
-    fn tools_used(&self) -> BTreeSet<String> {
+    pub(super) fn tools_used(&self) -> BTreeSet<String> {
         let steps = (0_u32..).zip(self.base.steps());
         let begun = steps.filter(|(step, _)| self.has_run(*step));
         let tools = begun.flat_map(|(number, step)| {

@@ -69,6 +69,7 @@ fn what_it_may_not_say_is_refused_by_name() {
         ),
         (json!({ "run": "a" }), "does not say which `tool`"),
         (json!({ "tool": " ", "run": "a" }), "are words"),
+        (json!({ "tool": "net:curl ", "run": "a" }), "space around"),
         (
             json!({ "target": "{{ item }}", "timeout": "9s" }),
             "are words",

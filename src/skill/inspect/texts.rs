@@ -102,8 +102,7 @@ pub(super) fn readable<'a>(path: &str, bytes: &'a [u8]) -> Option<Cow<'a, str>> 
     if bytes.starts_with(b"\xfe\xff") {
         return Some(wide(u16::from_be_bytes));
     }
-    let ending = path.rsplit_once('.').map_or("", |(_, ending)| ending);
-    let is_text = TEXTS.contains(&ending.to_ascii_lowercase().as_str());
+    let is_text = is_text(path);
     match std::str::from_utf8(bytes) {
         Ok(text) if is_text || !text.contains('\0') => Some(Cow::Borrowed(text)),
         _ if is_text || !bytes.contains(&0) => Some(String::from_utf8_lossy(bytes)),
@@ -117,6 +116,12 @@ const TEXTS: [&str; 18] = [
     "ini", "cfg", "ps1", "bat", "cmd", "vbs",
 ];
 
+fn is_text(path: &str) -> bool {
+    let ending = path.rsplit_once('.').map_or("", |(_, ending)| ending);
+    TEXTS.contains(&ending.to_ascii_lowercase().as_str())
+}
+
+/// Whether a file is a program of a language that has rules of its own.
 fn is_script(path: &str) -> bool {
-    super::language(path, b"").is_some()
+    !is_text(path) && super::language(path, b"").is_some()
 }

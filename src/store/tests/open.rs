@@ -60,8 +60,8 @@ fn a_newer_schema_is_refused() {
         matches!(
             error,
             StoreError::Newer {
-                found: 9,
-                known: 8,
+                found: 10,
+                known: 9,
                 ..
             }
         ),

@@ -33,11 +33,11 @@ pub(super) fn is_foreign(inner: &str, has_dollar: bool) -> bool {
     let inner = inner.trim_start();
     let begins = |names: &[&str]| names.iter().any(|name| inner.starts_with(name));
     if has_dollar {
-        let is_context = |name: &&str| {
-            let rest = inner.strip_prefix(*name).unwrap_or("");
+        let is_context = |name: &str| {
+            let rest = inner.strip_prefix(name).unwrap_or("");
             rest.starts_with(['.', '[', '('])
         };
-        CONTEXTS.iter().any(|name| is_context(&name))
+        CONTEXTS.iter().any(|name| is_context(name))
     } else {
         begins(&[
             "inputs.parameters.",

@@ -160,6 +160,10 @@ pub(super) struct Many {
 
 /// Where a place stands.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a fact of its own about the place"
+)]
 pub(super) struct ItemSlot {
     /// Attempts begun.
     pub(super) attempts: u32,

@@ -31,7 +31,7 @@ pub struct BadZone {
 #[serde(try_from = "String", into = "String")]
 pub struct Zone {
     name: String,
-    zone: TimeZone,
+    clocks: TimeZone,
     /// What was last found out about a stretch; the same answer for whoever asks.
     pub(super) latest: Arc<Mutex<Option<Arc<Around>>>>,
 }
@@ -84,7 +84,7 @@ impl Zone {
         match found {
             Ok(zone) => Ok(Self {
                 name: zone.iana_name().unwrap_or(name).to_owned(),
-                zone,
+                clocks: zone,
                 latest: Arc::default(),
             }),
             Err(_) => Err(BadZone {
@@ -98,7 +98,7 @@ impl Zone {
     pub fn utc() -> Self {
         Self {
             name: "UTC".into(),
-            zone: TimeZone::UTC,
+            clocks: TimeZone::UTC,
             latest: Arc::default(),
         }
     }
@@ -154,14 +154,14 @@ impl Zone {
 
     /// How many seconds clocks are ahead of UTC at a second since the epoch.
     pub(super) fn offset(&self, seconds: i64) -> i64 {
-        i64::from(self.zone.to_offset(stamp(seconds)).seconds())
+        i64::from(self.clocks.to_offset(stamp(seconds)).seconds())
     }
 
     /// The stretch that has a second since the epoch.
     pub(super) fn stretch(&self, seconds: i64) -> Stretch {
         let offset = self.offset(seconds);
         let from = self
-            .zone
+            .clocks
             .preceding(stamp(seconds + 1))
             .map(|change| change.timestamp().as_second())
             .find(|at| self.offset(at - 1) != offset)
@@ -190,7 +190,7 @@ impl Zone {
 
     /// When the offset that holds at a second ends.
     fn end(&self, seconds: i64, offset: i64) -> i64 {
-        self.zone
+        self.clocks
             .following(stamp(seconds))
             .find(|change| i64::from(change.offset().seconds()) != offset)
             .map_or(i64::MAX, |change| change.timestamp().as_second())

@@ -36,8 +36,8 @@ impl Board {
     /// before.
     pub fn of(next: Next, worked: Duration) -> Self {
         Self {
-            next,
             worked,
+            next,
             ..Self::default()
         }
     }
@@ -323,7 +323,7 @@ mod tests {
 
     #[test]
     fn a_resumed_run_took_as_long_as_its_nested_ones() {
-        let mut board = Board::of(Next::default(), Duration::from_secs(60));
+        let mut board = Board::of(Next::default(), Duration::from_mins(1));
         let mut tell = |run: &RunRef, millis, fact| {
             let at = Moment::from_millis(millis);
             board.event(run, &Event { at, fact })

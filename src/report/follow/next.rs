@@ -89,16 +89,21 @@ mod tests {
             }
             next.commands(&run)
         };
-        use ApprovalPolicy::{Owner, Reviewed};
         assert_eq!(after(None, false), "wf retry 1a2b3c4d");
         assert_eq!(after(None, true), "wf goal run plan.md");
-        assert_eq!(after(Some(approved(Owner, 2)), false), "wf retry 1a2b3c4d");
         assert_eq!(
-            after(Some(approved(Reviewed, 1)), false),
+            after(Some(approved(ApprovalPolicy::Owner, 2)), false),
+            "wf retry 1a2b3c4d"
+        );
+        assert_eq!(
+            after(Some(approved(ApprovalPolicy::Reviewed, 1)), false),
             "wf retry 1a2b3c4d"
         );
         let both = "wf approve plan.md, then wf retry 1a2b3c4d";
-        assert_eq!(after(Some(approved(Reviewed, 2)), false), both);
+        assert_eq!(
+            after(Some(approved(ApprovalPolicy::Reviewed, 2)), false),
+            both
+        );
         let moves = vec!["try more".to_owned(), "`wf retry \0` keeps it".to_owned()];
         let possible = Next::of("goal.md", true).possible(moves);
         assert_eq!(possible, ["try more"]);

@@ -166,15 +166,14 @@ fn class_name(class: Option<Class>) -> &'static str {
 /// Why a place failed, or an attempt of it, and which of its checks did not hold.
 fn story_of(record: &Record, row: &StepRow, attempt: Option<u32>) -> String {
     let place = place(row);
-    let rulings: Vec<&CheckRow> = match attempt {
-        None => record.rulings(&place),
-        Some(_) => {
-            let own = |check: &&CheckRow| {
-                check.step.as_ref() == Some(&place.step)
-                    && (check.item, check.attempt) == (place.item, attempt)
-            };
-            record.checks.iter().filter(own).collect()
-        }
+    let rulings: Vec<&CheckRow> = if attempt.is_none() {
+        record.rulings(&place)
+    } else {
+        let own = |check: &&CheckRow| {
+            check.step.as_ref() == Some(&place.step)
+                && (check.item, check.attempt) == (place.item, attempt)
+        };
+        record.checks.iter().filter(own).collect()
     };
     let mut text = row.why.clone();
     if attempt.is_some() {

@@ -13,10 +13,13 @@ const MOST: usize = 64;
 /// Programs that print where the program is that they are given.
 const FINDERS: [&str; 6] = ["command", "which", "type", "realpath", "readlink", "hash"];
 
+/// A value that a variable is set to, and the function in which it is.
+type Assignment<'a> = (&'a Word, Option<&'a Rc<str>>);
+
 /// What the variables and functions of a script stand for, as far as its text tells.
 pub(super) struct Values<'a> {
     /// What variables are set to, and the function in which they are.
-    sets: BTreeMap<&'a str, Vec<(&'a Word, Option<&'a Rc<str>>)>>,
+    sets: BTreeMap<&'a str, Vec<Assignment<'a>>>,
     /// Variables that also get values from elsewhere.
     open: BTreeSet<&'a str>,
     /// How functions are called.
@@ -172,9 +175,9 @@ impl<'a> Values<'a> {
             return None;
         }
         let all = set.map(Vec::as_slice).unwrap_or_default();
-        let is_own = |of: &Option<&Rc<str>>| of.map(AsRef::as_ref) == function;
-        let has_own = function.is_some() && all.iter().any(|(_, of)| is_own(of));
-        for (word, of) in all.iter().filter(|(_, of)| !has_own || is_own(of)) {
+        let is_own = |of: Option<&Rc<str>>| of.map(AsRef::as_ref) == function;
+        let has_own = function.is_some() && all.iter().any(|(_, of)| is_own(*of));
+        for (word, of) in all.iter().filter(|(_, of)| !has_own || is_own(*of)) {
             let words = value(word, var.is_quoted)?;
             if !words.is_empty() {
                 found.push((words, of.map(Rc::clone)));

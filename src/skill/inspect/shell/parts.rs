@@ -130,7 +130,7 @@ impl Reader<'_> {
                         .split_once("]=")
                         .filter(|_| item.text.starts_with('['))
                     {
-                        item.text = value.1.to_owned();
+                        item.text = value.1.into();
                     }
                     word.items.push(item);
                 }

@@ -160,10 +160,7 @@ pub(super) struct Many {
 
 /// Where a place stands.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[expect(
-    clippy::struct_excessive_bools,
-    reason = "each is a fact of its own about the place"
-)]
+#[expect(clippy::struct_excessive_bools, reason = "four separate facts")]
 pub(super) struct ItemSlot {
     /// Attempts begun.
     pub(super) attempts: u32,

@@ -88,11 +88,13 @@ fn demote(rule: &mut Megram) {
     rule.k = DEMOTED_K;
 }
 
-/// Takes away the clusters that have faded.
+/// Takes away the clusters that have faded. The attention is compared as it is shown, to a hundredth, like the
+/// numbers of the source: else a `refine`, which begins with exactly 0.10, would be gone an instant later.
 fn forget(left: &mut Vec<Megram>, dream: &mut Dream, now: Moment) {
     let faded = |(tags, cluster): (&Tags, Vec<&Megram>)| {
         let Potentials { attention, .. } = potentials(cluster, now);
-        (attention < FORGOTTEN).then(|| tags.clone())
+        let shown = (attention * 100.0).round() / 100.0;
+        (shown < FORGOTTEN).then(|| tags.clone())
     };
     let faded: BTreeSet<Tags> = clusters(left).into_iter().filter_map(faded).collect();
     left.retain(|megram| {

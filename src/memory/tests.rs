@@ -111,7 +111,7 @@ fn the_two_channels_of_a_cluster() {
 fn what_has_faded_is_forgotten_and_a_law_is_not() {
     let mut law = rule(Sense::Constraint, 4000);
     law.level = Level::Thinking;
-    let old = many(1, State::Accept, 44).remove(0);
+    let old = many(1, State::Accept, 46).remove(0);
     let rows = [law, rule(Sense::BestPractice, 4000), old.clone()];
     assert_eq!(dream(&rows, NOW).forget, [old.id]);
     assert!(dream(&many(1, State::Accept, 43), NOW).is_empty());
@@ -122,7 +122,9 @@ fn what_has_faded_is_forgotten_and_a_law_is_not() {
 #[test]
 fn a_cluster_is_forgotten_as_a_whole() {
     let faint = many(1, State::Refine, 0).remove(0);
-    let later = Moment::from_millis(NOW.millis() + 1000);
+    let soon = Moment::from_millis(NOW.millis() + 3_600_000);
+    assert!(dream(std::slice::from_ref(&faint), soon).is_empty());
+    let later = Moment::from_millis(NOW.millis() + 3 * 3_600_000);
     assert_eq!(
         dream(std::slice::from_ref(&faint), later).forget,
         [faint.id]

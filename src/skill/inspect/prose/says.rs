@@ -55,6 +55,13 @@ static ORDERS: LazyLock<Vec<Order>> = LazyLock::new(|| {
         ),
         order(
             Rule::FetchAndRun,
+            "it leads to a page of a paste site, which anybody may change at any time",
+            &[
+                r"https?://(?:[\w-]+\.)?(?:glot\.io/snippets|pastebin\.com|paste\.ee|rentry\.(?:co|org)|hastebin\.com|dpaste\.(?:com|org)|ghostbin\.\w+|termbin\.com|0x0\.st|transfer\.sh|ix\.io|controlc\.com|justpaste\.it)/\w+",
+            ],
+        ),
+        order(
+            Rule::FetchAndRun,
             "whoever follows it pastes what is encoded or fetched into a terminal",
             &[
                 r"(?s)\bpaste\b.{0,80}\b(?:terminal|shell|console|powershell|command prompt|cmd)\b|\b(?:terminal|shell|console|powershell)\b.{0,60}\bpaste\b",
@@ -81,6 +88,13 @@ static ORDERS: LazyLock<Vec<Order>> = LazyLock::new(|| {
             &[
                 &hard,
                 r"(?s)\b(?:send|sends|sending|post|posts|upload|uploads|forward|transmit|exfiltrate|submit|relay|report|deliver|pass|include|append|attach|encode)\b.{0,160}(?:https?://|\b(?:external|remote|our|analytics|collection|c2|attacker|third-party)\b[^.\n]{0,30}\b(?:server|endpoint|webhook|service|api|url|host)\b|\bwebhook\b|\bas (?:the |a )?`?\w+`? (?:parameter|argument|field)\b|\bparameter\b[^.\n]{0,40}\btool\b)",
+            ],
+        ),
+        order(
+            Rule::Exfiltration,
+            "it shows a picture whose address carries what was said, or a credential, to its server",
+            &[
+                r"!\[[^\]]*\]\(https?://[^)\s]*[?&][^)\s]*=[^)\s]*(?:\{\{?|\$\{?|<|\[)\s*[^)}\]>]*(?:conversation|history|message|prompt|secret|token|key|passw|credential|session|env|content|context)",
             ],
         ),
         order(

@@ -333,7 +333,7 @@ fn failed_inside(sandbox: &Sandbox) {
 }
 
 /// Kills a command at its point of that number. True if it came so far.
-fn killed_at(sandbox: &Sandbox, args: &[&str], point: usize) -> bool {
+pub fn killed_at(sandbox: &Sandbox, args: &[&str], point: usize) -> bool {
     let mut command = sandbox.command(args);
     command.env("WF_CRASH", format!("engine:{point}"));
     let output = command.output().unwrap();

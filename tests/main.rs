@@ -29,6 +29,7 @@ mod gating;
 mod goals;
 mod hostile;
 mod junit;
+mod killed;
 mod layers;
 mod leaks;
 mod leases;

@@ -318,9 +318,7 @@ impl Dispatcher {
             Happening::Ended(ended) => {
                 self.nested.remove(&ended.attempt);
                 self.stops.remove(&Some(ended.attempt.clone()));
-                for attempt in self.seats.ended(&ended.attempt) {
-                    self.tell(Some(&attempt), Stop::Unbegun);
-                }
+                self.seats.ended(&ended.attempt);
             }
             Happening::Unstaged { attempt } => {
                 self.seats.unstaged(attempt);

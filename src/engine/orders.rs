@@ -22,7 +22,7 @@ impl Dispatcher {
                 let degree = if force { Stop::AtOnce } else { Stop::Gently };
                 self.tell(attempt.as_ref(), degree);
             }
-            Effect::Unstage { attempt } => self.tell(Some(&attempt), Stop::Unbegun),
+            Effect::Unstage { attempt } => self.seats.take_back(&attempt),
             Effect::Unlock { place, lock } => {
                 if let Some(waiter) = self.lockers.remove(&place) {
                     waiter.abort();

@@ -1,13 +1,13 @@
 //! What the dispatcher knows of those who count the attempts of a run: the keeper, which lets what
 //! is staged begin. See [`Seat`].
 
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use tokio::sync::mpsc;
+use tokio::sync::{Notify, mpsc};
 
 use crate::exec::attempt::Gone;
-use crate::exec::keeper::{OnBegin, Seat};
+use crate::exec::keeper::{Seat, Staged};
 use crate::machine::Attempt;
 
 /// How an attempt takes up room, and where it tells of itself.
@@ -15,6 +15,8 @@ use crate::machine::Attempt;
 pub(super) struct Seated {
     pub(super) seat: Seat,
     pub(super) stage: Arc<Stage>,
+    /// Whether it is taken back, if it is staged.
+    take_back: Arc<Notify>,
 }
 
 /// Where the units of a run tell what the dispatcher learns in no other way.
@@ -42,8 +44,8 @@ pub(super) struct Seats {
     /// of them.
     let_begin: u64,
     lost: u64,
-    /// Those that are, as far as is known.
-    staged: BTreeSet<Attempt>,
+    /// Those that are, as far as is known, and how each is taken back.
+    staged: BTreeMap<Attempt, Arc<Notify>>,
     /// How many may run at once.
     room: u32,
 }
@@ -64,7 +66,7 @@ impl Seats {
             bad_ends: 0,
             let_begin: 0,
             lost: 0,
-            staged: BTreeSet::new(),
+            staged: BTreeMap::new(),
             room: 0,
         }
     }
@@ -75,6 +77,13 @@ impl Seats {
         self.seated(room, bad_ends, None)
     }
 
+    /// Takes an attempt back that is staged, if it has not begun.
+    pub(super) fn take_back(&self, attempt: &Attempt) {
+        if let Some(take_back) = self.staged.get(attempt) {
+            take_back.notify_one();
+        }
+    }
+
     /// Seats an attempt that is staged, at a place in the order of the plan.
     pub(super) fn stage(
         &mut self,
@@ -83,8 +92,10 @@ impl Seats {
         (room, bad_ends): (u32, u64),
     ) -> Seated {
         self.room = room;
-        self.staged.insert(attempt.clone());
-        self.seated(room, bad_ends, Some(at))
+        let seated = self.seated(room, bad_ends, Some(at));
+        let take_back = Arc::clone(&seated.take_back);
+        self.staged.insert(attempt.clone(), take_back);
+        seated
     }
 
     fn seated(&self, room: u32, bad_ends: u64, staged: Option<u64>) -> Seated {
@@ -97,6 +108,7 @@ impl Seats {
                 lost: self.lost,
             },
             stage: Arc::clone(&self.stage),
+            take_back: Arc::default(),
         }
     }
 
@@ -120,26 +132,27 @@ impl Seats {
         enough > 0 && self.staged.len() as u64 >= enough
     }
 
-    /// An attempt has ended, and the machine is about to learn it. Gives those that must be taken
-    /// back: where one was let begin and does not reach those who count, they keep room for it until
-    /// they are asked for others, which know of it.
-    pub(super) fn ended(&mut self, attempt: &Attempt) -> Vec<Attempt> {
+    /// An attempt has ended, and the machine is about to learn it. Where it was let begin and does
+    /// not reach those who count, they keep room for it until they are asked for others, which know
+    /// of it: so what is staged is taken back.
+    pub(super) fn ended(&mut self, attempt: &Attempt) {
         self.staged.remove(attempt);
         self.bad_ends += u64::from(lock(&self.stage.bad).remove(attempt));
-        if !lock(&self.stage.lost).remove(attempt) {
-            return Vec::new();
+        if lock(&self.stage.lost).remove(attempt) {
+            self.lost += 1;
+            self.staged.values().for_each(|staged| staged.notify_one());
         }
-        self.lost += 1;
-        self.staged.iter().cloned().collect()
     }
 }
 
 impl Seated {
-    /// Tells that the attempt began, if it was staged.
-    pub(super) fn on_begin(&self, attempt: &Attempt) -> Option<OnBegin> {
+    /// How it is taken back, if it is staged, and who is told that it began.
+    pub(super) fn staged(&self, attempt: &Attempt) -> Option<Staged> {
         let (stage, attempt) = (Arc::clone(&self.stage), attempt.clone());
-        let tell = move || drop(stage.begun.send(attempt));
-        self.seat.staged.map(|_| Box::new(tell) as OnBegin)
+        self.seat.staged.map(|_| Staged {
+            take_back: Arc::clone(&self.take_back),
+            on_begin: Box::new(move || drop(stage.begun.send(attempt))),
+        })
     }
 
     /// Notes how the attempt ended, before the machine learns it.

@@ -156,11 +156,13 @@ impl Task {
         }
         let seated = self.seated.as_ref();
         // What began of what was staged before the engine died was recalled.
-        if self.since.is_some() && seated.is_some_and(|seated| seated.seat.staged.is_some()) {
+        if self.since.is_some() && self.is_staged() {
             return Ok(None);
         }
         let job = match self.prepared(step, &stop).await {
             Ok(Some(job)) => job,
+            // It was told to end before anybody was asked to begin it.
+            Ok(None) if self.is_staged() => return Ok(None),
             unready => {
                 if let Some(seated) = seated {
                     seated.note_lost(&self.attempt);
@@ -180,12 +182,17 @@ impl Task {
         Ok(gone.map(|gone| Ok(self.left(step, gone))))
     }
 
+    fn is_staged(&self) -> bool {
+        let seated = self.seated.as_ref();
+        seated.is_some_and(|seated| seated.seat.staged.is_some())
+    }
+
     fn wires(&self, stop: watch::Receiver<Stop>) -> Wires {
         let seated = self.seated.as_ref();
         Wires {
             stop,
             on_output: self.on_output(),
-            on_begin: seated.and_then(|seated| seated.on_begin(&self.attempt)),
+            staged: seated.and_then(|seated| seated.staged(&self.attempt)),
         }
     }
 

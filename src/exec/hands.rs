@@ -56,8 +56,8 @@ impl Hands {
     ) -> Result<Option<Gone>, Lost> {
         match self {
             Self::Own => {
-                if let Some(tell) = wires.on_begin {
-                    tell();
+                if let Some(staged) = wires.staged {
+                    (staged.on_begin)();
                 }
                 let ties = Ties {
                     mark: own_mark(),

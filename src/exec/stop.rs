@@ -15,8 +15,6 @@ pub enum Stop {
     /// It goes on.
     #[default]
     No,
-    /// It does not begin, if it is staged and has not begun; else it goes on.
-    Unbegun,
     /// It is asked to end and killed after its grace time.
     Gently,
     /// It is killed.

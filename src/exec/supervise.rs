@@ -238,9 +238,8 @@ impl Watched {
 
     fn told_to(&mut self, stop: Stop) {
         match (stop, self.phase) {
-            (Stop::No | Stop::Unbegun, _)
-            | (_, Phase::Killed | Phase::Orphaned)
-            | (Stop::Gently, Phase::Asked) => {}
+            (Stop::No, _) | (_, Phase::Killed | Phase::Orphaned) | (Stop::Gently, Phase::Asked) => {
+            }
             (Stop::Gently, Phase::Runs) => self.ask(Exit::Cancelled),
             (Stop::Gently | Stop::AtOnce, _) => {
                 if self.status.is_none() {

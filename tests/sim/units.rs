@@ -184,7 +184,8 @@ impl World {
     ) -> Result<(), Broken> {
         let stop = self.engine(at).units[number].stop;
         let begun = again && (!self.adopts || self.runs[at].processes.contains_key(attempt));
-        if !begun && (again || stop) {
+        // A unit may find at any moment that what was staged does not begin.
+        if !begun && (again || stop || self.dice.one_in(16)) {
             self.engine(at).units.remove(number);
             let attempt = attempt.clone();
             return self.feed(at, i64::MIN, Happening::Unstaged { attempt });

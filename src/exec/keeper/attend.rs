@@ -240,7 +240,12 @@ async fn examine(desk: &Desk, probe: Probe, mut talk: Talk) -> io::Result<()> {
             probed = &mut work => break probed,
             told = talk.told.recv(), if listens => {
                 listens = told.is_some();
-                stop.send_replace(told.map_or(Stop::AtOnce, |Told(degree)| degree));
+                match told {
+                    Some(Told::End(degree)) => drop(stop.send_replace(degree)),
+                    // It has begun.
+                    Some(Told::TakeBack) => {}
+                    None => drop(stop.send_replace(Stop::AtOnce)),
+                }
             }
         }
     };

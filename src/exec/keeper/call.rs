@@ -3,15 +3,16 @@
 use std::io;
 use std::os::fd::AsRawFd as _;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use rustix::fs::{Mode, OFlags};
 use tokio::io::AsyncReadExt as _;
 use tokio::net::UnixStream;
 use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
-use tokio::sync::watch;
+use tokio::sync::{Notify, watch};
 
 use super::frame::{Frame, Frames, send};
-use super::message::{Answer, Ask};
+use super::message::{Answer, Ask, Told};
 use crate::exec::log::Stream;
 use crate::exec::supervise::told;
 use crate::exec::{OnOutput, Stop};
@@ -29,8 +30,16 @@ pub struct Wires {
     pub stop: watch::Receiver<Stop>,
     /// Who is shown its output.
     pub on_output: Option<OnOutput>,
-    /// Who is told that it began, if it was staged.
-    pub on_begin: Option<OnBegin>,
+    /// What is done beside it where it is staged.
+    pub staged: Option<Staged>,
+}
+
+/// How an attempt that is staged is taken back, and who is told if it begins.
+pub struct Staged {
+    /// Whether it is taken back.
+    pub take_back: Arc<Notify>,
+    /// Who is told that it began.
+    pub on_begin: OnBegin,
 }
 
 /// Is told that something began.
@@ -41,7 +50,7 @@ impl From<(watch::Receiver<Stop>, Option<OnOutput>)> for Wires {
         Self {
             stop,
             on_output,
-            on_begin: None,
+            staged: None,
         }
     }
 }
@@ -100,27 +109,32 @@ pub(super) async fn converse(talk: &mut impl Talk, ask: &Ask, wires: Wires) -> i
     let Wires {
         mut stop,
         mut on_output,
-        mut on_begin,
+        mut staged,
     } = wires;
     talk.say(Frame::word(ask)?).await?;
     let already = *stop.borrow_and_update();
     if already != Stop::No {
-        talk.say(Frame::told(already)?).await?;
+        talk.say(Frame::told(Told::End(already))?).await?;
     }
+    let take_back = staged.as_ref().map(|staged| Arc::clone(&staged.take_back));
     let (mut out, mut err) = (Vec::new(), Vec::new());
     loop {
         let frame = tokio::select! {
             frame = talk.hear() => frame?,
             degree = told(&mut stop) => {
-                talk.say(Frame::told(degree)?).await?;
+                talk.say(Frame::told(Told::End(degree))?).await?;
+                continue;
+            }
+            () = taken_back(take_back.as_deref()) => {
+                talk.say(Frame::told(Told::TakeBack)?).await?;
                 continue;
             }
         };
         match (frame, &mut on_output) {
             (Frame::Output(stream, bytes), Some(show)) => show(stream, &bytes),
             (Frame::Began, _) => {
-                if let Some(tell) = on_begin.take() {
-                    tell();
+                if let Some(staged) = staged.take() {
+                    (staged.on_begin)();
                 }
             }
             (Frame::Output(Stream::Out, bytes), None) => out.extend(bytes),
@@ -132,6 +146,14 @@ pub(super) async fn converse(talk: &mut impl Talk, ask: &Ask, wires: Wires) -> i
                 return Ok(Called { answer, out, err });
             }
         }
+    }
+}
+
+/// Waits until an attempt is taken back; forever, if it is not staged.
+async fn taken_back(staged: Option<&Notify>) {
+    match staged {
+        Some(take_back) => take_back.notified().await,
+        None => std::future::pending().await,
     }
 }
 

@@ -36,7 +36,6 @@ struct State {
     /// The last mask that was made, and of what: attempts of a run have the same secrets.
     mask: (Vec<Hidden>, Mask),
     attended: bool,
-    began: bool,
     killed: bool,
     /// Those who wait for the end of this process.
     concluding: Vec<UnixStream>,
@@ -82,7 +81,6 @@ impl Desk {
             marks: 0,
             mask: (Vec::new(), Mask::default()),
             attended: true,
-            began: false,
             killed: false,
             concluding: Vec::new(),
         };
@@ -161,7 +159,6 @@ impl Desk {
             let gone = Gone::without(Unable::environmental(why));
             return Err(Answer::Gone(Box::new(gone)));
         }
-        state.began = true;
         let followers = live.followers.clone();
         state.live.insert(task.clone(), live);
         if state.mask.0 != job.secrets {
@@ -293,11 +290,6 @@ impl Desk {
     /// Whether the engine that started this keeper lives.
     pub(super) fn is_attended(&self) -> bool {
         self.state().attended
-    }
-
-    /// Whether no attempt was ever begun, so that nobody will ask.
-    pub(super) fn is_idle(&self) -> bool {
-        !self.state().began
     }
 
     /// Whether the run has ended.

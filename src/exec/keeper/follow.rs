@@ -41,9 +41,9 @@ pub(super) struct Following {
 }
 
 impl Following {
-    /// Tells the attempt to end; one that has begun is not told that it must not.
-    pub(super) fn told(&self, Told(degree): Told) {
-        if degree != Stop::Unbegun {
+    /// Tells the attempt to end; one that has begun cannot be taken back.
+    pub(super) fn told(&self, told: Told) {
+        if let Told::End(degree) = told {
             self.stop
                 .send_if_modified(|stop| std::mem::replace(stop, degree.max(*stop)) < degree);
         }

@@ -8,7 +8,6 @@ use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
 use tokio::sync::mpsc;
 
 use super::message::Told;
-use crate::exec::Stop;
 use crate::exec::log::Stream;
 
 /// The longest message: a job's environment and output are far below it.
@@ -28,7 +27,7 @@ const WAITING: usize = 64;
 pub(super) enum Frame {
     /// A message in JSON: what is asked, or the answer.
     Word(Vec<u8>),
-    /// What was asked for is told to end: [`Told`] in JSON.
+    /// What was asked for is told something: [`Told`] in JSON.
     Told(Vec<u8>),
     /// Something that was printed.
     Output(Stream, Vec<u8>),
@@ -42,9 +41,9 @@ impl Frame {
         Ok(Self::Word(serde_json::to_vec(message)?))
     }
 
-    /// The word to end.
-    pub(super) fn told(degree: Stop) -> io::Result<Self> {
-        Ok(Self::Told(serde_json::to_vec(&Told(degree))?))
+    /// What something is told.
+    pub(super) fn told(told: Told) -> io::Result<Self> {
+        Ok(Self::Told(serde_json::to_vec(&told)?))
     }
 
     /// Reads a message that must be in JSON.
@@ -179,6 +178,7 @@ impl<R: AsyncRead + Unpin> Frames<R> {
 mod tests {
     use tokio::io::AsyncWriteExt as _;
 
+    use super::Told;
     use super::{Frame, Frames, outgoing, write};
     use crate::exec::Stop;
     use crate::exec::log::Stream;
@@ -191,7 +191,7 @@ mod tests {
             Frame::word(&["a", "b"]).unwrap(),
             Frame::Output(Stream::Err, vec![255; 1000]),
             Frame::Output(Stream::Note, Vec::new()),
-            Frame::told(Stop::Gently).unwrap(),
+            Frame::told(Told::End(Stop::Gently)).unwrap(),
             Frame::Began,
         ];
         let sending = async {

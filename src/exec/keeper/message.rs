@@ -52,9 +52,14 @@ pub(super) enum Ask {
     },
 }
 
-/// What an engine says later on a connection.
+/// What an engine says later of what it asked for.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-pub(super) struct Told(pub(super) Stop);
+pub(super) enum Told {
+    /// It is to end.
+    End(Stop),
+    /// It is not to begin, if it is staged and has not begun; else it goes on.
+    TakeBack,
+}
 
 /// What a keeper answers: the last message of a connection.
 #[derive(Debug, Serialize, Deserialize)]

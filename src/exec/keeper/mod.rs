@@ -32,7 +32,7 @@ mod pool;
 mod recall;
 mod serve;
 
-pub use call::{OnBegin, Wires};
+pub use call::{Staged, Wires};
 pub use client::{Keeper, Lost, Start};
 pub use journal::{Entry, Journal, Note, read as read_journal};
 pub use message::Task;

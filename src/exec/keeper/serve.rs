@@ -110,7 +110,7 @@ async fn keep(desk: Arc<Desk>) -> io::Result<bool> {
     // Whoever follows what has just ended is still to be told.
     let rest = async { while connections.join_next().await.is_some() {} };
     let _ = tokio::time::timeout(PATIENCE, rest).await;
-    Ok(settled || desk.is_concluded() || desk.is_idle())
+    Ok(settled || desk.is_concluded())
 }
 
 /// The socket to listen on, and the one that ends with the engine.

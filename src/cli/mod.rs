@@ -26,6 +26,7 @@ mod later;
 mod lineage;
 mod load;
 mod log_lines;
+mod outdated;
 mod outlook;
 mod params;
 mod plans;

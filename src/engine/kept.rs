@@ -23,20 +23,23 @@ pub fn unchanged(root: &Path, reader: &Reader, past: Past) -> Result<Past, Store
     unchanged_with(&Memo::default(), (root, reader), past)
 }
 
+/// The results of a run that was interrupted which are not what it left, and which something that
+/// is still to run may read.
+pub fn outdated(root: &Path, reader: &Reader, run: &Past) -> Result<Vec<Dropped>, StoreError> {
+    let memo = Memo::default();
+    let mut look = Look::new((root, reader), &memo, run);
+    let mut dropped = look.dropped(run)?;
+    dropped.retain(|one| run.needs_again(&one.step));
+    Ok(dropped)
+}
+
 /// The same, by what is known of large files.
 pub(super) fn unchanged_with(
     memo: &Memo,
-    (root, reader): (&Path, &Reader),
+    place: (&Path, &Reader),
     past: Past,
 ) -> Result<Past, StoreError> {
-    let mut look = Look {
-        root,
-        reader,
-        memo,
-        // What a run that succeeded cleaned up is not missed.
-        cleaned: past.succeeded() && past.plan().has_finally(),
-        works: BTreeMap::new(),
-    };
+    let mut look = Look::new(place, memo, &past);
     let dropped = look.dropped(&past)?;
     let mut past = past.without(dropped);
     // What runs again may need a service, and whatever depends on that runs again with it.
@@ -72,6 +75,19 @@ struct Left {
     artifacts: Vec<Artifact>,
     /// Whether something that the work started lived on.
     service: bool,
+}
+
+impl<'a> Look<'a> {
+    fn new((root, reader): (&'a Path, &'a Reader), memo: &'a Memo, past: &Past) -> Self {
+        Self {
+            root,
+            reader,
+            memo,
+            // What a run that succeeded cleaned up is not missed.
+            cleaned: past.succeeded() && past.plan().has_finally(),
+            works: BTreeMap::new(),
+        }
+    }
 }
 
 impl Look<'_> {

@@ -44,7 +44,7 @@ pub use again::{Again, Criterion, Finding, Freshness, verify};
 pub use asking::scope;
 pub use begin::{cancel, resume, run, tidy};
 pub use evidence::{recorded_evidence, stale_now};
-pub use kept::unchanged;
+pub use kept::{outdated, unchanged};
 pub use observe::{Interest, Observer, Remark, RunRef, Stream};
 pub use parking::Question;
 pub use session::{EngineError, Finished, Ground, Request, Session};

@@ -4,6 +4,7 @@ use crate::cli::approve::go_on;
 use crate::cli::execute::{Telling, finish, session};
 use crate::cli::goals::poke;
 use crate::cli::lineage::{past, top};
+use crate::cli::outdated::warn_of_outdated;
 use crate::cli::which::called_attempt;
 use crate::cli::{Exit, Failure, RunArg, Ui, load};
 use crate::engine;
@@ -60,6 +61,7 @@ pub fn run(ui: &Ui, args: &ResumeArgs) -> Result<Exit, Failure> {
     let ready = load::snapshot(ui, &reader, &run)?;
     let past = past(&reader, &row, &ready.plan)?;
     go_on(ui, &reader, &run, &ready)?;
+    warn_of_outdated(ui, &reader, &run, &ready)?;
     drop(reader);
     let session = session(ui, &ready, &args.telling)?;
     let finished = engine::resume(&session, &run, ready.plan.clone(), past);

@@ -9,6 +9,7 @@ use crate::cli::approve::{Entered, enter_goal, go_on};
 use crate::cli::execute::{Telling, prune, session, store};
 use crate::cli::lineage::past;
 use crate::cli::load::{self, Ready};
+use crate::cli::outdated::warn_of_outdated;
 use crate::cli::{Exit, Failure, Ui};
 use crate::engine::{self, EngineError, Finished, Request};
 use crate::goal::{Cause, Health, Next, Part, Repaired, Verdict, concluded};
@@ -211,6 +212,7 @@ fn resume(ui: &Ui, run: &RunId, telling: &Telling) -> Result<(), Failure> {
     let ready = load::snapshot(ui, &reader, run)?;
     let past = past(&reader, &row, &ready.plan)?;
     go_on(ui, &reader, run, &ready)?;
+    warn_of_outdated(ui, &reader, run, &ready)?;
     drop(reader);
     let session = session(ui, &ready, telling)?;
     ended(engine::resume(&session, run, ready.plan.clone(), past))

@@ -221,7 +221,7 @@ impl Files for Revision {
 /// A file of a workspace as it once was in its git repository, by the digest of its content.
 pub fn past_text(root: &Path, path: &str, digest: Digest) -> Option<String> {
     let limit = format!("--max-count={VERSIONS}");
-    let commits = git(root, &["log", "--format=%H", &limit, "--all", "--", path])?;
+    let commits = git(root, &["rev-list", &limit, "--all", "--", path])?;
     let commits = String::from_utf8(commits).ok()?;
     commits.lines().find_map(|commit| {
         let bytes = git(root, &["cat-file", "blob", &format!("{commit}:./{path}")])?;
@@ -230,13 +230,21 @@ pub fn past_text(root: &Path, path: &str, digest: Digest) -> Option<String> {
     })
 }
 
-/// What git answers; nothing if it refuses. It only reads: no hook, no filter, no pager.
+/// What git answers; nothing if it refuses. It is asked only for objects, by commands that heed no
+/// setting which names a program (`git log` would check signatures with one): whoever can write
+/// the configuration of a repository must not have us execute anything.
 fn git(dir: &Path, args: &[&str]) -> Option<Vec<u8>> {
     #[expect(
         clippy::disallowed_methods,
         reason = "git only answers: it is awaited here, and no run is about"
     )]
     let mut git = Command::new("git");
+    git.args([
+        "-c",
+        "core.fsmonitor=false",
+        "-c",
+        "core.hooksPath=/dev/null",
+    ]);
     git.arg("-C").arg(dir).args(args);
     git.env("GIT_LITERAL_PATHSPECS", "1");
     git.env("GIT_OPTIONAL_LOCKS", "0");
@@ -251,4 +259,89 @@ fn git(dir: &Path, args: &[&str]) -> Option<Vec<u8>> {
 
 fn line(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).trim_end().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::path::Path;
+    use std::process::Command;
+
+    use super::{Revision, past_text};
+    use crate::digest::Digest;
+
+    /// Settings of a repository that name a program.
+    const SETTINGS: [&str; 16] = [
+        "core.fsmonitor",
+        "core.pager",
+        "core.editor",
+        "core.sshCommand",
+        "core.askPass",
+        "core.alternateRefsCommand",
+        "credential.helper",
+        "diff.external",
+        "diff.all.textconv",
+        "filter.all.smudge",
+        "filter.all.clean",
+        "gpg.program",
+        "gpg.ssh.program",
+        "merge.all.driver",
+        "uploadpack.packObjectsHook",
+        "pager.log",
+    ];
+
+    /// What git prints, fed with a text.
+    fn git(dir: &Path, script: &str) -> String {
+        #[expect(clippy::disallowed_methods, reason = "a test starts real programs")]
+        let output = Command::new("sh")
+            .args(["-ec", script])
+            .current_dir(dir)
+            .env_clear()
+            .env("PATH", "/usr/local/bin:/usr/bin:/bin")
+            .env("HOME", dir)
+            .output()
+            .unwrap();
+        String::from_utf8_lossy(&output.stdout).trim().to_owned()
+    }
+
+    /// A repository with a signed commit, and whose settings all name a program that leaves a trace.
+    fn repository(dir: &Path) {
+        let script = "git init -q -b main .; git config user.name it; git config user.email it@localhost
+            echo '* filter=all diff=all merge=all' > .gitattributes; mkdir goals; echo one > goals/a.md; git add .; git commit -qm one
+            { git cat-file commit HEAD | sed '/^$/,$d'; printf 'gpgsig -----BEGIN PGP SIGNATURE-----\\n x\\n -----END PGP SIGNATURE-----\\n\\nsigned\\n'; } > ../raw
+            git update-ref HEAD \"$(git hash-object -t commit -w ../raw)\"
+            printf '#!/bin/sh\\ntouch \"%s/trace\"\\n' \"$PWD\" > ../program; chmod +x ../program
+            git config log.showSignature true; git config core.hooksPath \"$PWD/hooks\"";
+        git(dir, script);
+        for setting in SETTINGS {
+            git(dir, &format!("git config {setting} \"$PWD/../program\""));
+        }
+        fs::write(dir.join("goals/a.md"), "two\n").unwrap();
+    }
+
+    #[test]
+    fn no_setting_of_a_repository_has_anything_executed() {
+        let base = tempfile::tempdir().unwrap();
+        let dir = base.path().join("repository");
+        fs::create_dir(&dir).unwrap();
+        repository(&dir);
+        let trace = || fs::remove_file(dir.join("trace")).is_ok();
+        for script in ["git log --all", "git status", "git diff"] {
+            trace();
+            git(&dir, script);
+            assert!(
+                trace(),
+                "`{script}` shows nothing: it executes none of them"
+            );
+        }
+        let revision = Revision::find(&dir, "HEAD").unwrap();
+        assert_eq!(revision.specs(&["goals"]), ["goals/a.md"]);
+        revision.git_dir();
+        let was = past_text(&dir, "goals/a.md", Digest::of(b"one\n"));
+        assert_eq!(was.as_deref(), Some("one\n"));
+        assert!(
+            !trace(),
+            "a program of the repository's settings was executed"
+        );
+    }
 }

@@ -8,6 +8,7 @@
 use std::collections::BTreeMap;
 
 mod attempt;
+mod control;
 mod deputies;
 mod files;
 mod kernel;

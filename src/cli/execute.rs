@@ -6,10 +6,12 @@ use std::sync::Arc;
 use clap::Args;
 
 use super::approve::{Posed, Rules, posed};
+use super::goals::FOLDERS;
 use super::load::Ready;
 use super::watch::{Watched, watch};
 use super::{Exit, Failure, Ui, Workspace, keep, load_record, normal, relative};
 use crate::bus::{Act, Message};
+use crate::cli::workspace::{APPROVERS, CONFIG};
 use crate::config;
 use crate::engine::{EngineError, Finished, Ground, Observer, Question, Session};
 use crate::exec::log;
@@ -21,6 +23,8 @@ use crate::report::follow::{
 };
 use crate::report::record::{Record, junit, summary};
 use crate::report::{NAME, WARN, paint};
+use crate::skill::lock::LOCK;
+use crate::spec::GATES;
 use crate::store::{Durability, Folder, Reader, Retention, Store, StoreError};
 
 /// How many of the last lines of an attempt a report shows.
@@ -68,7 +72,7 @@ pub fn followed(
         pass: ready.config.env_pass.clone(),
         log_limit: ready.config.logs.max_bytes,
         hands,
-        around: around(ui, &ready.config.sandbox, &ready.workspace),
+        around: around(ui, &ready.config.sandbox, &ready.workspace, control(ready)),
         approvers: Rules::of(ui, &ready.workspace)?.approvers,
         reuses: !ready.begun.no_cache,
         stays,
@@ -90,8 +94,26 @@ pub fn store(ui: &Ui, ready: &Ready) -> Result<Store, Failure> {
     )?)
 }
 
+/// The files of the workspace that decide over wf: what it is configured by, what it may take from
+/// the workspace by a known name, and the texts of a plan.
+fn control(ready: &Ready) -> Vec<String> {
+    let known = [CONFIG, APPROVERS, LOCK, GATES, ".git"].into_iter();
+    let known = known.chain(FOLDERS).map(str::to_owned);
+    let texts = ready.sources.iter().map(|(name, _)| name.clone());
+    let mut files: Vec<String> = known.chain(texts).collect();
+    files.retain(|file| Path::new(file).is_relative());
+    files.sort();
+    files.dedup();
+    files
+}
+
 /// What confines checks and steps, as a configuration says it; `None`: nothing.
-pub fn around(ui: &Ui, config: &config::Sandbox, workspace: &Workspace) -> Option<Arc<Around>> {
+pub fn around(
+    ui: &Ui,
+    config: &config::Sandbox,
+    workspace: &Workspace,
+    control: Vec<String>,
+) -> Option<Arc<Around>> {
     let around = || {
         Around::new(
             &workspace.root,
@@ -99,6 +121,7 @@ pub fn around(ui: &Ui, config: &config::Sandbox, workspace: &Workspace) -> Optio
             &ui.env.host(),
             &config.read,
         )
+        .with_control(control)
     };
     config.on.then(|| Arc::new(around()))
 }

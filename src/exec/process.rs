@@ -20,7 +20,7 @@ use tokio::io::unix::AsyncFd;
 use tokio::net::unix::pipe;
 
 use super::pinned::{Held, Pins};
-use super::sandbox::{self, Confined, Report, Sandbox};
+use super::sandbox::{self, Confined, Control, Report, Sandbox};
 use super::spawn::{self, Image, Started};
 use super::tree::{self, Root};
 use super::{Env, Unable};
@@ -73,6 +73,7 @@ pub struct Process {
     ended: bool,
     confined: Option<Confined>,
     held: Option<Held>,
+    control: Option<Control>,
 }
 
 impl Command {
@@ -100,6 +101,7 @@ pub(super) fn spawn_fed(
     let env = variables(command, &cwd, mark);
     let held = command.pins.as_ref().map(|pins| pins.hold(command));
     let held = held.transpose()?;
+    let control = command.sandbox.as_ref().and_then(Sandbox::control);
     let (started, confined) = if let Some(asked) = &command.sandbox {
         let (started, confined) = sandbox::start((command, feed), asked, env, mark)?;
         (started, Some(confined))
@@ -124,6 +126,7 @@ pub(super) fn spawn_fed(
         ended: false,
         confined,
         held,
+        control,
     };
     process.out = Some(pipe(started.out)?);
     process.err = Some(pipe(started.err)?);
@@ -298,9 +301,15 @@ impl Process {
         self.confined.as_mut().map(Confined::report)
     }
 
-    /// Why what it executed was not what was approved, if it was touched meanwhile.
+    /// Why its end does not count: what it executed is not what was approved, because it was touched
+    /// meanwhile.
     pub(super) fn disturbed(&self) -> Option<Unable> {
         self.held.as_ref().and_then(Held::disturbed)
+    }
+
+    /// The same, because it made a file that decides over wf.
+    pub(super) fn meddled(&self) -> Option<Unable> {
+        self.control.as_ref().and_then(Control::disturbed)
     }
 
     /// Nothing of it needs to be killed any more.

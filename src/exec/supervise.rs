@@ -84,6 +84,10 @@ pub(super) async fn supervise(
     {
         end.exit = disturbed.into();
     }
+    // However it ended, such a file must not stay.
+    if let Some(meddled) = watched.process.meddled() {
+        end.exit = meddled.into();
+    }
     end
 }
 

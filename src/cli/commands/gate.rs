@@ -187,7 +187,7 @@ fn asked(
             clock: ui.env.clock(),
             grace: config.defaults.policy.grace,
             params: params.unwrap_or_default(),
-            around: around(ui, &config.sandbox, workspace),
+            around: around(ui, &config.sandbox, workspace, Vec::new()),
             pins: None,
         },
         fixed: None,

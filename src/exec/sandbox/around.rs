@@ -1,5 +1,6 @@
 use std::path::{Path, PathBuf};
 
+use super::control::ungranted;
 use super::places::TOOLS;
 use super::{Layer, Sandbox};
 use crate::exec::{Host, keyfile};
@@ -15,6 +16,8 @@ pub struct Around {
     /// Where programs are.
     tools: Vec<PathBuf>,
     read: Vec<String>,
+    /// Relative to the root.
+    control: Vec<String>,
 }
 
 impl Around {
@@ -30,6 +33,16 @@ impl Around {
             tools: tools(host.get("PATH").map_or("", String::as_str), home.as_deref()),
             home,
             read: read.to_vec(),
+            control: Vec::new(),
+        }
+    }
+
+    /// With files of the workspace that decide over wf: a grant of a folder does not reach them.
+    #[must_use]
+    pub fn with_control(self, files: impl IntoIterator<Item = String>) -> Self {
+        Self {
+            control: files.into_iter().collect(),
+            ..self
         }
     }
 
@@ -44,6 +57,7 @@ impl Around {
         let layer = Layer::Direct {
             write: allow.write.clone(),
             files: vec![output.to_path_buf()],
+            control: ungranted(&self.control, &allow.write),
         };
         Some(Sandbox {
             programs: allow.exec.clone(),
@@ -63,6 +77,7 @@ impl Around {
         let layer = Layer::Direct {
             write: Vec::new(),
             files: folders,
+            control: Vec::new(),
         };
         Sandbox {
             root: at.to_path_buf(),

@@ -2,6 +2,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
+use super::Control;
 use crate::model::Limits;
 
 /// What a process may see and do.
@@ -28,6 +29,16 @@ pub struct Sandbox {
 }
 
 impl Sandbox {
+    /// What no grant of the workspace reaches, as it is now.
+    pub fn control(&self) -> Option<Control> {
+        match &self.layer {
+            Layer::Direct { write, control, .. } if !write.is_empty() => {
+                Some(Control::look(&self.root, control, write))
+            }
+            Layer::Direct { .. } | Layer::Scratch => None,
+        }
+    }
+
     /// Lets one more program be executed, where only some are.
     pub fn starts(&mut self, program: Option<&String>) {
         if let (Some(programs), Some(program)) = (&mut self.programs, program)
@@ -50,5 +61,8 @@ pub enum Layer {
         write: Vec<String>,
         /// Files and folders anywhere that may be written, and exist.
         files: Vec<PathBuf>,
+        /// What is not written although it lies in a folder that is: relative to the workspace.
+        #[serde(default)]
+        control: Vec<String>,
     },
 }

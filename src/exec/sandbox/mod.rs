@@ -18,6 +18,7 @@
 
 mod around;
 mod asked;
+mod control;
 mod inner;
 mod limits;
 mod loopback;
@@ -37,6 +38,7 @@ mod words;
 pub use crate::machine::Guard;
 pub use around::Around;
 pub use asked::{Layer, Sandbox};
+pub use control::Control;
 pub use outer::stage;
 pub use probe::{Ability, ability};
 pub use words::WORD;

@@ -177,8 +177,8 @@ impl<'a> View<'a> {
                 bind(&root, &place, Access::Read)?;
                 Ok(false)
             }
-            Layer::Direct { write, .. } => {
-                direct(&root, &place, write)?;
+            Layer::Direct { write, control, .. } => {
+                direct(&root, &place, (write, control))?;
                 Ok(false)
             }
         }
@@ -272,7 +272,7 @@ impl<'a> View<'a> {
         match &self.sandbox.layer {
             Layer::Scratch if scratch => places.push(root),
             Layer::Scratch => {}
-            Layer::Direct { write, files } => {
+            Layer::Direct { write, files, .. } => {
                 places.extend(write.iter().map(|path| root.join(path)));
                 places.extend(files.iter().filter_map(|file| self.canonical(file)));
             }
@@ -292,16 +292,44 @@ impl<'a> View<'a> {
     }
 }
 
-/// The workspace itself, as far as it may be written.
-fn direct(root: &OwnedFd, place: &Path, write: &[String]) -> Result<(), Failed> {
+/// The workspace itself, as far as it may be written: what contains others first, so that each part
+/// is as it is named most closely.
+fn direct(
+    root: &OwnedFd,
+    place: &Path,
+    (write, control): (&[String], &[String]),
+) -> Result<(), Failed> {
     bind(root, place, Access::Read)?;
+    let mut parts = Vec::new();
     for path in write {
         let source = beneath(root, path, OFlags::PATH)
             .or_else(|_| make(root, path).and_then(|()| beneath(root, path, OFlags::PATH)))
             .map_err(said(&format!("let `{path}` be written")))?;
-        let found = fs::read_link(by_descriptor(&source)).map_err(said("look"))?;
-        let at = found.strip_prefix(OLD).unwrap_or(&found);
-        bind(&source, &Path::new("/").join(at), Access::Write)?;
+        let at = meant(&source)?;
+        let below = at.strip_prefix(place).unwrap_or(&at);
+        if let Some(file) = control.iter().find(|file| below.starts_with(file)) {
+            return Err(format!(
+                "the sandbox lets `{path}` not be written: it leads to `{file}`, which decides over wf"
+            ));
+        }
+        parts.push((at, source, Access::Write));
+    }
+    for file in control {
+        // What is not there cannot be shown; whoever makes it is told afterwards.
+        if let Ok(source) = beneath(root, file, OFlags::PATH) {
+            parts.push((meant(&source)?, source, Access::Read));
+        }
+    }
+    parts.sort_by_key(|(at, ..)| at.components().count());
+    for (at, source, access) in parts {
+        bind(&source, &at, access)?;
     }
     Ok(())
+}
+
+/// The path without links that something open has.
+fn meant(source: &OwnedFd) -> Result<PathBuf, Failed> {
+    let found = fs::read_link(by_descriptor(source)).map_err(said("look"))?;
+    let at = found.strip_prefix(OLD).unwrap_or(&found);
+    Ok(Path::new("/").join(at))
 }

@@ -1,0 +1,165 @@
+//! Control files: what decides over `wf` itself, in the workspace that steps may write.
+//!
+//! A grant of a folder does not reach them; only their exact name does, or that of something in
+//! them. What is there is shown and cannot be written. What is not there cannot be protected before
+//! it is made, so whoever made it fails, and it is put aside.
+
+use std::fs;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Component, Path, PathBuf};
+
+use crate::exec::Unable;
+
+/// The control files that lie in folders which a step may write, as they were when it began.
+#[derive(Debug)]
+pub struct Control {
+    root: PathBuf,
+    /// Those that were not there.
+    absent: Vec<String>,
+    /// The folders on the way to the others: a file that cannot be written nor moved can be
+    /// moved with its folder.
+    folders: Vec<(PathBuf, Option<Identity>)>,
+}
+
+/// The device and the number of a file, whatever its name.
+type Identity = (u64, u64);
+
+/// The control files that no grant names, nor anything in them.
+pub(super) fn ungranted(control: &[String], grants: &[String]) -> Vec<String> {
+    let is_named = |file: &String| grants.iter().any(|grant| plain(grant).starts_with(file));
+    let ungranted = control.iter().filter(|file| !is_named(file));
+    ungranted.cloned().collect()
+}
+
+/// A path without `.`.
+pub(super) fn plain(path: &str) -> PathBuf {
+    let parts = Path::new(path).components();
+    parts.filter(|part| *part != Component::CurDir).collect()
+}
+
+impl Control {
+    /// Looks at those control files of a workspace that lie in folders which may be written.
+    pub(super) fn look(root: &Path, files: &[String], grants: &[String]) -> Self {
+        let real = |path: &Path| fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
+        let root = real(root);
+        let grants = grants.iter().map(|grant| real(&root.join(plain(grant))));
+        let grants: Vec<PathBuf> = grants.collect();
+        let (mut absent, mut folders) = (Vec::new(), Vec::new());
+        for file in files {
+            let at = root.join(file);
+            if !grants.iter().any(|grant| at.starts_with(grant)) {
+                continue;
+            }
+            if identity(&at).is_none() {
+                absent.push(file.clone());
+            }
+            let above = at.ancestors().skip(1);
+            let above = above.take_while(|folder| **folder != *root);
+            folders.extend(above.map(|folder| (folder.to_path_buf(), identity(folder))));
+        }
+        Self {
+            root,
+            absent,
+            folders,
+        }
+    }
+
+    /// Why the work does not count, if it made a control file, or moved the folder of one. What it
+    /// made is put aside.
+    pub fn disturbed(&self) -> Option<Unable> {
+        let made = self.absent.iter().filter_map(|file| self.made(file));
+        // All of it is put aside, whatever is told.
+        let made: Vec<String> = made.collect();
+        let moved = self.folders.iter().filter_map(|(folder, before)| {
+            let moved = before.is_some() && identity(folder) != *before;
+            let shown = folder.strip_prefix(&self.root).unwrap_or(folder);
+            moved.then(|| format!("`{}` is another folder now", shown.display()))
+        });
+        let done = made.into_iter().chain(moved).next()?;
+        Some(Unable::logical(format!(
+            "{done}: this decides over wf; if it is to be written, name it in `allow.write`"
+        )))
+    }
+
+    /// That a file was made which was not there.
+    fn made(&self, file: &str) -> Option<String> {
+        identity(&self.root.join(file))?;
+        Some(match self.put_aside(file) {
+            Some(aside) => format!("`{file}` was made, and was put aside as `{aside}`"),
+            None => format!("`{file}` was made; remove it"),
+        })
+    }
+
+    fn put_aside(&self, file: &str) -> Option<String> {
+        let mut names = (0..100_u32).map(|number| match number {
+            0 => format!("{file}.refused"),
+            number => format!("{file}.refused-{number}"),
+        });
+        let aside = names.find(|name| fs::symlink_metadata(self.root.join(name)).is_err())?;
+        fs::rename(self.root.join(file), self.root.join(&aside)).ok()?;
+        Some(aside)
+    }
+}
+
+fn identity(path: &Path) -> Option<Identity> {
+    let found = fs::symlink_metadata(path).ok()?;
+    Some((found.dev(), found.ino()))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::{Control, ungranted};
+
+    #[test]
+    fn only_an_exact_name_grants_a_control_file() {
+        let control = [".git", "wf.yaml", "workflows", "plans/a.md"].map(str::to_owned);
+        let left = |grants: &[&str]| {
+            let grants: Vec<String> = grants.iter().map(|grant| (*grant).to_owned()).collect();
+            ungranted(&control, &grants).join(" ")
+        };
+        assert_eq!(left(&["."]), ".git wf.yaml workflows plans/a.md");
+        assert_eq!(left(&[".", "./.git"]), "wf.yaml workflows plans/a.md");
+        assert_eq!(left(&["workflows/out"]), ".git wf.yaml plans/a.md");
+        assert_eq!(left(&["plans"]), ".git wf.yaml workflows plans/a.md");
+        assert_eq!(left(&["plans/a.md"]), ".git wf.yaml workflows");
+        assert_eq!(left(&["workflows.d"]), ".git wf.yaml workflows plans/a.md");
+    }
+
+    #[test]
+    fn what_is_made_is_put_aside() {
+        let dir = tempfile::tempdir().unwrap();
+        let at = |path: &str| dir.path().join(path);
+        fs::write(at("wf.yaml.refused"), "an older one").unwrap();
+        let files = ["wf.yaml".to_owned()];
+        let look = |grant: &str| Control::look(dir.path(), &files, &[grant.to_owned()]);
+        let (all, out) = (look("."), look("out"));
+        assert!(all.disturbed().is_none());
+        fs::write(at("wf.yaml"), "sandbox: off").unwrap();
+        assert!(out.disturbed().is_none(), "somebody else made it");
+        let why = all.disturbed().unwrap().why;
+        assert!(why.contains("as `wf.yaml.refused-1`"), "{why}");
+        assert!(!at("wf.yaml").exists() && all.disturbed().is_none());
+    }
+
+    #[test]
+    fn a_folder_that_is_moved_is_told_and_a_file_that_somebody_edits_is_not() {
+        let dir = tempfile::tempdir().unwrap();
+        let at = |path: &str| dir.path().join(path);
+        fs::create_dir(at("plans")).unwrap();
+        fs::write(at("plans/a.md"), "a plan").unwrap();
+        let files = ["plans/a.md".to_owned()];
+        let control = Control::look(dir.path(), &files, &[".".to_owned()]);
+        fs::write(at("new"), "a plan").unwrap();
+        fs::rename(at("new"), at("plans/a.md")).unwrap();
+        assert!(control.disturbed().is_none());
+        fs::rename(at("plans"), at("old")).unwrap();
+        fs::create_dir(at("plans")).unwrap();
+        let why = control.disturbed().unwrap().why;
+        assert!(
+            why.contains("`plans`") && why.contains("another folder"),
+            "{why}"
+        );
+    }
+}

@@ -228,6 +228,52 @@ through("a terminal of its own")
 "#,
     )
     .only_inside(),
+    Attempt::python(
+        "set_id_bits",
+        "leave a program that gives the rights of who runs wf",
+        r#"
+import stat
+bits = (stat.S_ISUID, stat.S_ISGID, stat.S_ISUID | stat.S_ISGID)
+def fresh():
+    at = "out/set-id"
+    if os.path.exists(at):
+        os.unlink(at)
+    return at
+def made(at, mode):
+    os.umask(0)
+    open(at, "w").close()
+    return at
+def how(at, mode):
+    byte = at.encode()
+    number = (lambda x86, other: x86 if X86 else other)
+    yield "chmod", lambda: os.chmod(made(at, mode), mode)
+    yield "fchmod", lambda: os.fchmod(os.open(made(at, mode), os.O_RDONLY), mode)
+    yield "fchmodat", lambda: os.chmod(os.path.basename(made(at, mode)), mode, dir_fd=os.open("out", os.O_RDONLY))
+    yield "fchmodat2", lambda: libc.syscall(452, -100, made(at, mode).encode(), mode, 0)
+    yield "open", lambda: os.open(at, os.O_CREAT | os.O_WRONLY, mode)
+    yield "openat", lambda: os.open("set-id", os.O_CREAT | os.O_WRONLY, mode, dir_fd=os.open("out", os.O_RDONLY))
+    yield "openat2", lambda: libc.syscall(437, -100, byte, ctypes.byref((ctypes.c_ulonglong * 3)(os.O_CREAT | os.O_WRONLY, mode, 0)), 24)
+    yield "mknod", lambda: os.mknod(at, stat.S_IFREG | mode)
+    if X86:
+        yield "creat", lambda: libc.creat(byte, mode)
+        yield "second number of chmod", lambda: libc.syscall(ctypes.c_long(0x40000000 | 90), made(at, mode).encode(), mode)
+    def nameless():
+        one = os.open("out", os.O_TMPFILE | os.O_WRONLY, mode)
+        os.link(f"/proc/self/fd/{one}", at, follow_symlinks=True)
+    yield "nameless", nameless
+os.makedirs("out", exist_ok=True)
+os.umask(0)
+for bit in bits:
+    for name, _ in list(how("out/set-id", bit | 0o755)):
+        at = fresh()
+        try:
+            dict(how(at, bit | 0o755))[name]()
+        except OSError as error:
+            print(name, error.strerror)
+        if os.path.exists(at) and os.stat(at).st_mode & (stat.S_ISUID | stat.S_ISGID):
+            through(f"{name} {oct(bit)}")
+"#,
+    ),
     Attempt::c(
         "old_calls",
         "make calls of another architecture that is executed here, too",

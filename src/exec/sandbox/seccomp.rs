@@ -60,7 +60,8 @@ const REFUSED: [i64; 42] = [
 
 /// Said not to exist, so that programs do without: their arguments cannot be looked at, or they act
 /// past this filter.
-const UNKNOWN: [i64; 4] = [
+const UNKNOWN: [i64; 5] = [
+    libc::SYS_openat2,
     libc::SYS_clone3,
     libc::SYS_io_uring_enter,
     libc::SYS_io_uring_register,
@@ -86,6 +87,36 @@ const SOCKETS: [i32; 4] = [
     libc::AF_INET6,
     libc::AF_NETLINK,
 ];
+
+/// The bits that let whoever executes a file act as its owner or its group. A program that has them
+/// would give the rights of whoever runs wf to others, outside and later.
+const SET_ID: [u32; 2] = [libc::S_ISUID, libc::S_ISGID];
+
+/// The calls that set the mode of a file, each with the argument that is the mode.
+const MODES: &[(i64, u8)] = &[
+    (libc::SYS_fchmod, 1),
+    (libc::SYS_fchmodat, 2),
+    // `fchmodat2`, which not every library names.
+    (452, 2),
+    (libc::SYS_mknodat, 2),
+    #[cfg(target_arch = "x86_64")]
+    (libc::SYS_chmod, 1),
+    #[cfg(target_arch = "x86_64")]
+    (libc::SYS_creat, 1),
+    #[cfg(target_arch = "x86_64")]
+    (libc::SYS_mknod, 1),
+];
+
+/// The calls that make a file if their flags say so, each with the argument that is the flags; the mode
+/// follows, and means nothing otherwise.
+const MAKERS: &[(i64, u8)] = &[
+    (libc::SYS_openat, 2),
+    #[cfg(target_arch = "x86_64")]
+    (libc::SYS_open, 1),
+];
+
+/// The flags that make a file: a named one, and one without a name.
+const MAKING: [i32; 2] = [libc::O_CREAT, libc::O_TMPFILE & !libc::O_DIRECTORY];
 
 /// `ioctl`s that type into a terminal.
 const TYPING: [u64; 2] = [libc::TIOCSTI, libc::TIOCLINUX];
@@ -148,6 +179,9 @@ fn refused() -> Result<Rules, seccompiler::Error> {
     for request in TYPING {
         with(libc::SYS_ioctl, 1, Len::Dword, Op::Eq, request)?;
     }
+    for (call, rule) in set_id()? {
+        rules.entry(call).or_default().push(rule);
+    }
     for call in [libc::SYS_socket, libc::SYS_socketpair] {
         let other = |family: i32| {
             let family = u64::from(family.unsigned_abs());
@@ -155,6 +189,27 @@ fn refused() -> Result<Rules, seccompiler::Error> {
         };
         let none: Result<_, _> = SOCKETS.into_iter().map(other).collect();
         rules.insert(call, vec![SeccompRule::new(none?)?]);
+    }
+    Ok(rules)
+}
+
+/// Whatever gives a file the rights of its owner or group.
+fn set_id() -> Result<Vec<(i64, SeccompRule)>, seccompiler::Error> {
+    let has = |argument, bit: u32| {
+        let bit = u64::from(bit);
+        SeccompCondition::new(argument, Len::Dword, Op::MaskedEq(bit), bit)
+    };
+    let mut rules = Vec::new();
+    for bit in SET_ID {
+        for (call, mode) in MODES {
+            rules.push((*call, SeccompRule::new(vec![has(*mode, bit)?])?));
+        }
+        for (call, flags) in MAKERS {
+            for making in MAKING {
+                let both = vec![has(*flags, making.unsigned_abs())?, has(flags + 1, bit)?];
+                rules.push((*call, SeccompRule::new(both)?));
+            }
+        }
     }
     Ok(rules)
 }

@@ -22,7 +22,8 @@ const WIDTH: usize = 100;
 /// `WF_NOW` (an instant) stops the clock and `WF_SEED` decides the ids of runs, keys and
 /// nonces, so that a recorded session reads the same every time; `WF_CRASH` is for [`crash`](crate::crash) and
 /// `WF_LEASE` is the length of leases in milliseconds. With `WF_WARP` (an instant) a daemon moves its
-/// clock itself, from `WF_NOW` on, and ends there. They are for tests.
+/// clock itself, from `WF_NOW` on, and ends there. They are for tests: a program that was built for use
+/// refuses them, because whoever sets the seed knows every key that is made.
 #[derive(Clone)]
 pub struct Env {
     vars: BTreeMap<String, String>,
@@ -55,6 +56,7 @@ impl Env {
                 format!("the current folder cannot be used: {error}"),
             )
         })?;
+        refuse_tests(&vars, cfg!(debug_assertions))?;
         if let Some(plan) = vars.get("WF_CRASH") {
             crate::crash::arm(plan, role).map_err(|why| Failure::new(Exit::Usage, why))?;
         }
@@ -171,6 +173,19 @@ impl Env {
     }
 }
 
+/// Refuses what is for tests alone, in a program that was not built for them.
+fn refuse_tests(vars: &BTreeMap<String, String>, for_tests: bool) -> Result<(), Failure> {
+    let set = FOR_TESTS.into_iter().find(|name| vars.contains_key(*name));
+    match set.filter(|_| !for_tests) {
+        Some(name) => Err(Failure::new(
+            Exit::Usage,
+            format!("{name} is set, which only a wf that was built for tests obeys"),
+        )
+        .hint(format!("unset {name}"))),
+        None => Ok(()),
+    }
+}
+
 fn drawn(bytes: &mut [u8]) -> Result<(), Failure> {
     getrandom::fill(bytes).map_err(|error| {
         let message = format!("the system gives no random bytes: {error}");
@@ -207,4 +222,22 @@ fn size(columns: Option<&String>, terminal: bool) -> (usize, usize) {
     let told = columns.and_then(|columns| columns.parse().ok());
     let (width, height) = seen.unwrap_or((WIDTH, 24));
     (told.unwrap_or(width).clamp(20, 400), height)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::{FOR_TESTS, refuse_tests};
+
+    #[test]
+    fn what_is_for_tests_is_refused_by_a_program_that_is_not() {
+        for name in FOR_TESTS {
+            let vars = BTreeMap::from([(name.to_owned(), "1".to_owned())]);
+            assert!(refuse_tests(&vars, true).is_ok());
+            let refusal = refuse_tests(&vars, false).unwrap_err().render();
+            assert!(refusal.contains(&format!("unset {name}")), "{refusal}");
+        }
+        assert!(refuse_tests(&BTreeMap::new(), false).is_ok());
+    }
 }

@@ -141,6 +141,7 @@ fn observer(ui: &Ui, ready: &Ready, telling: &Telling) -> Box<dyn Observer + Sen
     let mut all = Several::default();
     let next = Next::of(&ready.path, ready.begun.part.is_some());
     let board = Board::of(next, ready.begun.worked);
+    let board = board.without_sandbox(!ready.config.sandbox.on);
     if telling.json {
         all.add(JsonLines::new(std::io::stdout()));
     } else if is_live(ui) {

@@ -36,9 +36,29 @@ fn of(secret: &str) -> BTreeSet<String> {
         .map(|form| form.to_uppercase())
         .collect();
     forms.extend(upper);
+    let capital: Vec<String> = forms.iter().filter_map(|form| capital(form)).collect();
+    forms.extend(capital);
     forms.extend(parts.values);
     forms.extend(parts.lines);
     forms
+}
+
+/// A form with the digits of its escapes in capitals, `\\x4A` and `\\u00E9`, if it has such escapes.
+fn capital(form: &str) -> Option<String> {
+    let mut text = String::with_capacity(form.len());
+    let mut rest = form;
+    while let Some(at) = rest.find(r"\x").into_iter().chain(rest.find(r"\u")).min() {
+        let (before, escape) = rest.split_at(at);
+        let (sign, after) = escape.split_at(2);
+        let most = if sign == r"\x" { 2 } else { 4 };
+        let digits = after.bytes().take(most);
+        let digits = digits.take_while(u8::is_ascii_hexdigit).count();
+        let (digits, after) = after.split_at(digits);
+        text.extend([before, sign, &digits.to_uppercase()]);
+        rest = after;
+    }
+    text.push_str(rest);
+    (text != form).then_some(text)
 }
 
 /// The text as JSON, URLs, shells, XML and SQL write it.

@@ -83,6 +83,48 @@ fn rarer_forms_are_masked_too() {
 }
 
 #[test]
+fn escapes_are_masked_in_capitals_too() {
+    let secret = "jöke-LONG-né<>";
+    let every: String = secret
+        .bytes()
+        .map(|byte| format!("\\x{byte:02X}"))
+        .collect();
+    check(secret, &every, "***");
+    for upper in [true, false] {
+        let beyond = |text: String| {
+            let digits = |text: &str| {
+                if upper {
+                    text.to_uppercase()
+                } else {
+                    text.to_owned()
+                }
+            };
+            let escape = |c: char| format!("\\u{}", digits(&format!("{:04x}", u32::from(c))));
+            let escaped = text
+                .chars()
+                .map(|c| if c.is_ascii() { c.into() } else { escape(c) });
+            escaped.collect::<String>()
+        };
+        check(secret, &beyond(secret.to_owned()), "***");
+        let bytes = |c: char| {
+            let all = c.to_string().into_bytes().into_iter();
+            let all = all.map(|byte| {
+                if upper {
+                    format!("\\x{byte:02X}")
+                } else {
+                    format!("\\x{byte:02x}")
+                }
+            });
+            all.collect::<String>()
+        };
+        let python = secret
+            .chars()
+            .map(|c| if c.is_ascii() { c.into() } else { bytes(c) });
+        check(secret, &python.collect::<String>(), "***");
+    }
+}
+
+#[test]
 fn a_form_that_is_broken_over_lines_is_masked() {
     let secret = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ+-0123456789";
     // base64 -w 76 and fold -w 40, with something before it, and with other line ends.

@@ -16,6 +16,7 @@ mod signs;
 #[cfg(test)]
 mod tests;
 mod text;
+mod unique;
 
 pub use classify::{END, classify};
 pub use found::{FileFound, Found};

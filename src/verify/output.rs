@@ -4,6 +4,7 @@ use serde_json::Value;
 
 use super::Found;
 use super::text::quoted;
+use super::unique;
 use crate::model::{Class, Expect, JsonExpect, JsonMiss, bounds, is_within};
 
 /// Why an expectation does not hold.
@@ -122,7 +123,7 @@ fn json(expect: &Expect, output: &Output<'_>) -> Result<(), Miss> {
     }
     let expected = "the output is JSON";
     let text = output.whole(expected)?;
-    let value: Value = match serde_json::from_str(text) {
+    let value: Value = match unique::parse(text) {
         Ok(value) => value,
         Err(error) => return wrong(expected, format!("{error}: {}", quoted(text))),
     };

@@ -29,6 +29,8 @@ pub struct Board {
     /// What can be done after the last round.
     moves: Vec<String>,
     next: Next,
+    /// Whether nothing has a sandbox.
+    is_open: bool,
 }
 
 impl Board {
@@ -42,6 +44,12 @@ impl Board {
         }
     }
 
+    /// The same, where nothing has a sandbox if that is so.
+    #[must_use]
+    pub fn without_sandbox(self, is_open: bool) -> Self {
+        Self { is_open, ..self }
+    }
+
     /// Takes an event in; `None` if there is nothing to tell.
     pub fn event(&mut self, run: &RunRef, event: &Event) -> Option<News> {
         let top = run.path.is_empty();
@@ -53,6 +61,7 @@ impl Board {
                 top.then(|| News::Began {
                     plan: plan.clone(),
                     run: run.id.clone(),
+                    is_open: self.is_open,
                 })
             }
             Fact::RoundClosed(round) if top => {

@@ -14,6 +14,8 @@ pub enum News {
         plan: PlanId,
         /// The run.
         run: RunId,
+        /// Whether nothing of it has a sandbox.
+        is_open: bool,
     },
     /// An attempt of a place began.
     Started {

@@ -31,8 +31,11 @@ pub fn tell(news: &News, volume: Volume) -> String {
         News::Judged {
             subject, verdict, ..
         } => judged(subject, verdict, volume),
-        News::Began { plan, run } if loud => {
-            let text = format!("{plan} · run {}", paint(NAME, run.short()));
+        News::Began { plan, run, is_open } if loud => {
+            let mut text = format!("{plan} · run {}", paint(NAME, run.short()));
+            if *is_open {
+                text += &paint(WARN, " · without any sandbox");
+            }
             line(BOLD, "running", None, &text)
         }
         News::Started { subject, attempt } if volume == Volume::Verbose => {

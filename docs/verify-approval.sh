@@ -7,6 +7,7 @@
 # Whether it expired, was used already or was signed by enough approvers is for the reader.
 set -eu
 token=$1 key=$2
+case $token in -*) token=./$token ;; esac
 type=application/vnd.wf.approval+json
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -35,9 +36,36 @@ openssl pkeyutl -verify -pubin -inkey "$key" -rawin \
     -in "$work/signed" -sigfile "$work/signature" > "$work/told" 2>&1 ||
     refuse "the signature is not by the key $id, or not of this"
 
-# The files: one line each, as sha256sum reads it.
-tr '{' '\n' < "$work/payload" |
-    sed -n 's/^"digest":"\([0-9a-f]*\)","path":"\([^"]*\)"}.*/\1  \2/p' > "$work/files"
+# The files: one line each, as sha256sum reads it. A path is a string of JSON, and may hold anything; what
+# sha256sum writes otherwise makes its line begin with a backslash.
+awk '
+{ text = text $0 "\n" }
+END {
+    while (match(text, /\{"digest":"[0-9a-f]+","path":"/)) {
+        digest = substr(text, RSTART + 11, RLENGTH - 21)
+        text = substr(text, RSTART + RLENGTH)
+        path = mark = ""
+        while ((c = substr(text, 1, 1)) != "\"") {
+            text = substr(text, 2)
+            if (c == "\\") {
+                c = substr(text, 1, 1)
+                text = substr(text, 2)
+                if (c == "t") c = "\t"
+                else if (c == "b") c = "\b"
+                else if (c == "f") c = "\f"
+                else if (c ~ /[nr\\]/) { c = "\\" c; mark = "\\" }
+                else if (c == "u") {
+                    c = sprintf("%c", index("0123456789abcdef", substr(text, 4, 1)) - 1 + \
+                        16 * (index("0123456789abcdef", substr(text, 3, 1)) - 1))
+                    text = substr(text, 5)
+                }
+            }
+            if (c == "") exit 1
+            path = path c
+        }
+        print mark digest "  " path
+    }
+}' "$work/payload" > "$work/files" || refuse "its list of files cannot be read"
 sha256sum --check --quiet "$work/files" || refuse "a file is not the one that was approved"
 
 cat "$work/payload"

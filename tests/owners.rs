@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use crate::approvals::{approved, office};
-use crate::support::{Did, Sandbox};
+use crate::support::{Did, Office, Sandbox};
 
 const PLAN: &str = "---\nkind: plan\nid: release\nparams: {version: {type: string, default: '1'}}\n\
                     steps:\n  - {id: build, run: sh build.sh \"$WF_PARAM_VERSION\"}\n---\n";
@@ -68,22 +68,43 @@ fn public_vectors_are_judged_as_others_do() {
     }
 }
 
+/// What the script for those without wf says of an approval.
+fn checked_by_openssl(office: &Office, who: &str, token: &str) -> Did {
+    let script = Path::new("docs/verify-approval.sh").canonicalize().unwrap();
+    let public = office.people.path().join(format!("{who}/{who}.pub"));
+    let mut sh = office.place.program("sh");
+    Did::of(sh.arg(script).arg(token).arg(public))
+}
+
+#[test]
+fn openssl_checks_files_of_any_name() {
+    let office = office(1);
+    for name in [
+        "a \"quoted\" one.md",
+        "back\\slash.md",
+        "braces {\"digest\":\"00\",\"path\":\"plan.md\"} .md",
+        "tab\tand bell\u{7}.md",
+        "ünïcode ☃.md",
+        "line\nend.md",
+        "-n.md",
+    ] {
+        let plan = office.place.read("plan.md");
+        office.place.file(name, plan.replace("id: plan", "id: odd"));
+        office.by("ada", &["approve", "--yes", "--", name]).exits(0);
+        let token = format!("{}.approval.json", name.strip_suffix(".md").unwrap());
+        checked_by_openssl(&office, "ada", &token).exits(0);
+        office.place.file(name, plan + "\nAnother text.\n");
+        checked_by_openssl(&office, "ada", &token)
+            .exits(4)
+            .says("a file is not the one that was approved");
+    }
+}
+
 #[test]
 fn openssl_checks_an_approval_without_wf() {
     let office = approved(office(2));
     office.by("bob", &["approve", "plan.md", "--yes"]).exits(0);
-    let script = Path::new("docs/verify-approval.sh").canonicalize().unwrap();
-    let script = script.to_str().unwrap();
-    let check = |who: &str| {
-        let public = office.people.path().join(format!("{who}/{who}.pub"));
-        Did::of(
-            office
-                .place
-                .program("sh")
-                .args([script, "plan.approval.json"])
-                .arg(public),
-        )
-    };
+    let check = |who: &str| checked_by_openssl(&office, who, "plan.approval.json");
     for who in ["ada", "bob"] {
         check(who).exits(0).says("\"scope\":\"full_plan\"");
     }

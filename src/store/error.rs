@@ -28,6 +28,9 @@ pub enum StoreError {
     /// There is no room.
     #[error("no space is left for {}", .0.display())]
     NoSpace(PathBuf),
+    /// The file was removed, or another put in its place, while it was used.
+    #[error("{} was removed, or replaced, while it was used", .0.display())]
+    Removed(PathBuf),
     /// The file is something else.
     #[error("{} is not a database", .0.display())]
     NotADatabase(PathBuf),
@@ -186,6 +189,10 @@ impl StoreError {
             Self::Io { .. } => "check that the folder exists and may be written",
             Self::ReadOnly(_) => "make it writable, or put the state elsewhere with --state",
             Self::NoSpace(_) => "free some space; what was acknowledged is safe",
+            Self::Removed(_) => {
+                "nothing of this is recorded, and all that was under way is ended; put a copy back, or \
+                 begin anew"
+            }
             Self::NotADatabase(_) | Self::Foreign(_) => {
                 "move the file away, or put the state elsewhere with --state"
             }

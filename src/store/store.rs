@@ -10,7 +10,7 @@ use super::holder::Holder;
 use super::leases::Leases;
 use super::mark::Marker;
 use super::queue::Queue;
-use super::writer::{Writer, Writing};
+use super::writer::{Writer, Writing, identity};
 use super::{
     Answer, Appended, Batch, Blobs, CacheEntry, CacheLookup, Fence, Folder, LEASE, Pruned, Reader,
     StoreError, Taken, Taking, Ticket, Token, answers, append, connect, locks, owners, prune,
@@ -87,9 +87,11 @@ impl Store {
         connection
             .busy_timeout(patience)
             .map_err(|error| StoreError::sqlite(&folder.database(), &error))?;
+        let path = folder.database();
         let writer = Writer {
             connection,
-            path: folder.database(),
+            file: identity(&path).ok_or_else(|| StoreError::Removed(path.clone()))?,
+            path,
             marker: Marker::new(&folder, durability),
             holder: Holder::new(),
             leases: Leases::new(lease),

@@ -1,5 +1,6 @@
 use std::cell::{Cell, RefCell};
-use std::path::PathBuf;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::Duration;
@@ -30,6 +31,8 @@ pub(super) struct Writer {
     pub connection: Connection,
     /// Its file, for messages.
     pub path: PathBuf,
+    /// Which file that is: the device and the number.
+    pub file: (u64, u64),
     /// Who holds what this store holds.
     pub holder: Holder,
     /// The leases of the runs that it holds.
@@ -52,6 +55,12 @@ pub(super) struct Writing<'a> {
     pub buffer: &'a RefCell<Vec<u8>>,
     /// The end of the log, once the transaction added to it.
     pub tail: Cell<Option<Tail>>,
+}
+
+/// Which file a path names.
+pub(super) fn identity(path: &Path) -> Option<(u64, u64)> {
+    let found = path.metadata().ok()?;
+    Some((found.dev(), found.ino()))
 }
 
 impl Writing<'_> {
@@ -112,7 +121,8 @@ impl Writer {
             .and_then(|outcomes| {
                 crash::point("commit.before");
                 self.execute("COMMIT").map(|()| outcomes)
-            });
+            })
+            .and_then(|outcomes| self.is_there().map(|()| outcomes));
         crash::point("commit.after");
         if outcomes.is_ok()
             && let Some(tail) = writing.tail.get()
@@ -133,6 +143,14 @@ impl Writer {
                     job.answer(Err(error.clone()));
                 }
             }
+        }
+    }
+
+    /// What is written to a file without a name is gone with this process.
+    fn is_there(&self) -> Result<(), StoreError> {
+        match identity(&self.path) {
+            Some(file) if file == self.file => Ok(()),
+            _ => Err(StoreError::Removed(self.path.clone())),
         }
     }
 

@@ -9,7 +9,7 @@ use crate::model::Step;
 
 /// The globs of the files that a step leaves, as a place means them.
 pub(super) fn globs(step: &Step, known: &Known<'_>) -> Result<Vec<String>, Unable> {
-    let globs = step.artifacts.iter().map(|glob| glob.render(known));
+    let globs = step.artifacts.iter().map(|glob| files::glob(glob, known));
     let globs: Result<Vec<String>, EvalError> = globs.collect();
     globs.map_err(|error| Unable::logical(error.to_string()))
 }

@@ -102,7 +102,7 @@ fn key(task: &Task, step: &Step) -> Result<(Digest, Value, Vec<String>), Unable>
         .map_err(logical)?;
     let templates = step.cache.iter().flat_map(|cache| &cache.outputs);
     let files: Result<Vec<String>, _> = task.known(&hidden, |known| {
-        templates.map(|glob| glob.render(known)).collect()
+        templates.map(|glob| files::glob(glob, known)).collect()
     });
     let files = files.map_err(logical)?;
     let cwd = task.cwd(step)?;

@@ -10,7 +10,7 @@ use globset::{Glob, GlobSet, GlobSetBuilder};
 use serde_json::Value;
 
 use super::fixed::Site;
-use super::{Env, Host};
+use super::{Env, Host, files};
 use crate::digest::Digest;
 use crate::expr::{EvalError, Ref, Scope, StatusTest, Template};
 use crate::machine::{Attempt, Item};
@@ -224,6 +224,19 @@ pub(super) fn known_so_far(
     template: &Template,
     params: Option<&Object>,
 ) -> Vec<String> {
+    rendered_so_far(step, params, |scope| template.render(scope))
+}
+
+/// What a glob of a step may be before a run begins.
+pub(super) fn globs_so_far(step: &Step, glob: &Template) -> Vec<String> {
+    rendered_so_far(step, None, |scope| files::glob(glob, scope))
+}
+
+fn rendered_so_far(
+    step: &Step,
+    params: Option<&Object>,
+    render: impl Fn(&dyn Scope) -> Result<String, EvalError>,
+) -> Vec<String> {
     let items: Vec<Option<Value>> = match &step.fan {
         Fan::Once | Fan::Each(_) => vec![None],
         Fan::List(items) => items.iter().cloned().map(Some).collect(),
@@ -232,11 +245,11 @@ pub(super) fn known_so_far(
             cells.map(|cell| Some(Value::Object(cell))).collect()
         }
     };
-    let render = |item: &Option<Value>| {
+    let of_item = |item: &Option<Value>| {
         let (params, item) = (ParamsAlone(params), item.as_ref());
-        template.render(&ItemAlone { params, item }).ok()
+        render(&ItemAlone { params, item }).ok()
     };
-    let mut all: Vec<String> = items.iter().filter_map(render).collect();
+    let mut all: Vec<String> = items.iter().filter_map(of_item).collect();
     all.sort_unstable();
     all.dedup();
     all

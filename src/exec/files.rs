@@ -13,6 +13,7 @@ use walkdir::{DirEntry, WalkDir};
 use super::Unable;
 use super::beneath::Beneath;
 use crate::digest::Digest;
+use crate::expr::{EvalError, Scope, Template};
 use crate::machine::Artifact;
 use crate::mask::Mask;
 use crate::store::KeptFile;
@@ -202,6 +203,24 @@ pub fn plain(glob: &str) -> Result<&str, Unable> {
         return Err(Unable::logical(format!("`{glob}` leaves the workspace")));
     }
     Ok(plain)
+}
+
+/// The glob that a template gives: its values mean themselves, whatever characters they have.
+pub fn glob(template: &Template, scope: &dyn Scope) -> Result<String, EvalError> {
+    template.render_quoted(scope, |value| literal(&value))
+}
+
+/// A glob that means this text alone.
+fn literal(text: &str) -> String {
+    let mut glob = String::with_capacity(text.len());
+    for letter in text.chars() {
+        if matches!(letter, '*' | '?' | '[' | ']' | '{' | '}' | ',' | '\\') {
+            glob.extend(['[', letter, ']']);
+        } else {
+            glob.push(letter);
+        }
+    }
+    glob
 }
 
 /// The folders that a glob names before its first special character: where to begin looking.

@@ -104,10 +104,20 @@ impl Template {
     /// The text with every expression replaced by its value: strings as they are, all else as
     /// JSON.
     pub fn render(&self, scope: &dyn Scope) -> Result<String, EvalError> {
+        self.render_quoted(scope, |value| value)
+    }
+
+    /// As [`render`](Self::render), for a text in which characters have a meaning: values are quoted,
+    /// what the template itself says is not.
+    pub fn render_quoted(
+        &self,
+        scope: &dyn Scope,
+        quote: impl Fn(String) -> String,
+    ) -> Result<String, EvalError> {
         self.pieces.iter().try_fold(String::new(), |text, piece| {
             Ok(match piece {
                 Piece::Text(part) => text + part,
-                Piece::Value(expr) => text + &shown(expr.eval(scope)?),
+                Piece::Value(expr) => text + &quote(shown(expr.eval(scope)?)),
             })
         })
     }

@@ -28,7 +28,9 @@ fn of_step(step: &Step, notes: &mut Notes) {
 
 fn of_check(check: &Check, notes: &mut Notes) {
     if let Some(cwd) = &check.cwd {
-        plain("cwd", &cwd.value.0, cwd.span, notes);
+        let help =
+            "write the folder itself; pass what differs by `env`, or as an argument of `exec`";
+        helped(("cwd", help), &cwd.value.0, cwd.span, notes);
     }
     let Some(expect) = &check.expect else { return };
     for path in &expect.file_exists.0 {
@@ -42,9 +44,13 @@ fn of_check(check: &Check, notes: &mut Notes) {
 }
 
 fn plain(key: &str, text: &str, span: Span, notes: &mut Notes) {
+    helped((key, "write the text itself"), text, span, notes);
+}
+
+fn helped((key, help): (&str, &str), text: &str, span: Span, notes: &mut Notes) {
     if let Some((_, name)) = templates_in_script(text).first() {
         let message = format!("`{key}` takes no template: `{name}` would not be looked up");
         let mistake = Diagnostic::new(Code::ValueWrong, span, message);
-        notes.note(mistake.help("write the text itself"));
+        notes.note(mistake.help(help));
     }
 }

@@ -2,8 +2,12 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
-use super::{artifacts, cached, matching, restore};
+use proptest::prelude::*;
+use serde_json::Value;
+
+use super::{artifacts, cached, compile, glob, matching, restore};
 use crate::digest::Digest;
+use crate::expr::{Ref, Scope, StatusTest, Template};
 use crate::mask::Mask;
 use crate::model::Class;
 
@@ -205,4 +209,42 @@ fn links_do_not_lead_into_the_state() {
             refused.why
         );
     }
+}
+
+/// An item and nothing else.
+struct Item<'a>(&'a str);
+
+impl Scope for Item<'_> {
+    fn value(&self, name: &Ref) -> Option<Value> {
+        matches!(name, Ref::Item).then(|| self.0.into())
+    }
+
+    fn test(&self, _: StatusTest, _: Option<&str>) -> bool {
+        false
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(2_000))]
+    /// What a value brings into a glob means itself; what the template says keeps its meaning.
+    #[test]
+    fn a_value_in_a_glob_means_itself(
+        own in r"[ab*?\[\]{},!^\\-]{1,6}",
+        other in r"[ab*?\[\]{},!^\\-]{1,6}",
+    ) {
+        for text in ["out/{{ item }}.txt", "{out,log}/{{ item }}.*", "out/{x,{{ item }}}.txt"] {
+            let globs = compile(&glob(&Template::read(text).unwrap(), &Item(&own)).unwrap()).unwrap();
+            prop_assert!(globs.is_match(format!("out/{own}.txt")), "{text}");
+            prop_assert_eq!(globs.is_match(format!("out/{other}.txt")), own == other, "{}", text);
+        }
+    }
+}
+
+#[test]
+fn the_files_of_an_item_that_looks_like_a_glob_are_its_own() {
+    let dir = workspace();
+    let root = dir.path().join("root");
+    fs::write(root.join("out/*.txt"), "").unwrap();
+    let own = glob(&Template::read("out/{{ item }}.txt").unwrap(), &Item("*")).unwrap();
+    check(&root, &[&own], &["out/*.txt"], &[]);
 }

@@ -178,7 +178,7 @@ pub(in crate::exec) fn product_globs(plan: &Plan) -> Vec<String> {
     let globs = steps.flat_map(|step| {
         let cached = step.cache.iter().flat_map(|cache| &cache.outputs);
         let all = cached.chain(&step.artifacts);
-        all.flat_map(|glob| environment::known_so_far(step, glob, None))
+        all.flat_map(|glob| environment::globs_so_far(step, glob))
     });
     globs.collect()
 }

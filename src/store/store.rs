@@ -297,6 +297,31 @@ fn take(
     }
 }
 
+impl Store {
+    /// Ends as it does when it is dropped, but does not wait for longer than this while another process
+    /// holds the database. What is not written by then is not: who decided it decides it again, and
+    /// the process is about to end. Says whether all was written. Blocks the calling thread.
+    pub fn close_within(mut self, patience: Duration) -> bool {
+        const LOOK: Duration = Duration::from_millis(5);
+        self.queue.stop();
+        let mut waited = Duration::ZERO;
+        while self
+            .thread
+            .as_ref()
+            .is_some_and(|thread| !thread.is_finished())
+        {
+            if waited >= patience {
+                // Left to itself, it ends with the process.
+                self.thread = None;
+                return false;
+            }
+            std::thread::sleep(LOOK);
+            waited += LOOK;
+        }
+        true
+    }
+}
+
 impl Drop for Store {
     fn drop(&mut self) {
         self.queue.stop();

@@ -159,9 +159,48 @@ fn a_daemon_that_waits_for_the_database_is_told_to_end_all_the_same() {
         manager.beats(Duration::from_secs(2)) == 0
     });
     daemon.signal(Signal::TERM);
-    // What it still has to write is given up after the time for that.
-    soon("it ends", || daemon.child.try_wait().unwrap().is_some());
+    // A second for cycles, and little more for what it still has to write: the database is patient for 20.
+    assert!(ends_within(&mut daemon, Duration::from_secs(8)));
     database.execute_batch("ROLLBACK").unwrap();
+    drop(database);
+    // What was not written is decided by the next one.
+    let begun = || count(&sandbox, "SELECT count(*) FROM cycles");
+    let (before, next) = (begun(), Daemon::start(&sandbox, &["-q"]));
+    soon("the next one goes on", || begun() > before);
+    next.ends();
+}
+
+#[test]
+fn a_daemon_that_cannot_lead_yet_since_the_database_is_held_is_told_to_end() {
+    let sandbox = place();
+    goal(
+        &sandbox,
+        "schedule: \"0 9 1 1 *\"\nverify: [{name: ok, run: \"true\"}]\n",
+    );
+    let first = Daemon::start(&sandbox, &["-q"]);
+    soon("it leads", || {
+        count(&sandbox, "SELECT count(*) FROM leaders") > 0
+    });
+    first.ends();
+    let database = sandbox.database();
+    database.execute_batch("BEGIN IMMEDIATE").unwrap();
+    let mut second = Daemon::start(&sandbox, &["-q"]);
+    std::thread::sleep(Duration::from_secs(2));
+    assert!(second.child.try_wait().unwrap().is_none(), "it waits");
+    second.signal(Signal::TERM);
+    assert!(ends_within(&mut second, Duration::from_secs(8)));
+    assert_eq!(second.child.wait().unwrap().code(), Some(0));
+    database.execute_batch("ROLLBACK").unwrap();
+}
+
+/// Whether a daemon ends in this time.
+fn ends_within(daemon: &mut Daemon, time: Duration) -> bool {
+    const LOOK: Duration = Duration::from_millis(50);
+    let looks = time.as_millis() / LOOK.as_millis();
+    (0..looks).any(|_| {
+        std::thread::sleep(LOOK);
+        daemon.child.try_wait().unwrap().is_some()
+    })
 }
 
 /// The unit starts a daemon again that another one kept from leading, and one that hangs.

@@ -63,11 +63,10 @@ fn keep(ui: &Ui, service: Service, notify: Tell, runtime: &Runtime) -> Result<Ex
     let (mut stop, mut alive) = (Stop::listen()?, Alive::of(ui));
     drop(entered);
     let standby = service.standby.then_some(Standby {
-        stop: &mut stop,
         notify: &notify,
         alive: &mut alive,
     });
-    let Some(lead) = runtime.block_on(lead(ui, standby))? else {
+    let Some(lead) = runtime.block_on(lead(ui, &mut stop, standby))? else {
         return Ok(Exit::Ok);
     };
     let goals = Goals::read(ui, service.branch.clone())?;
@@ -312,11 +311,14 @@ impl Daemon<'_> {
                 () = tokio::time::sleep_until(end) => {
                     let cycles = plural(count, "cycle");
                     self.ui.say(&format!("left {cycles} behind; the next daemon goes on with what is left\n"));
-                    return Ok(Exit::Ok);
+                    break;
                 }
                 () = stop.told() => { insists += 1; self.children.cancel_all(); }
                 () = self.alive.next() => drop(self.notify.alive()),
             }
+        }
+        if !self.lead.end() {
+            self.ui.note("another process holds the database; the next daemon decides what was not written\n");
         }
         Ok(Exit::Ok)
     }

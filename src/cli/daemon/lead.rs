@@ -4,8 +4,13 @@ use crate::cli::{Exit, Failure, Ui, watch};
 use crate::service::systemd::Tell;
 use crate::store::{Durability, Reader, Store};
 use std::path::Path;
+use std::time::Duration;
 
 use super::waits::{Alive, Stop};
+
+/// The time that a daemon which is told to end leaves what it writes, where another process holds the
+/// database. What is due is due for the next daemon, too.
+const PARTING: Duration = Duration::from_millis(1_500);
 
 /// The right to decide about slots.
 pub struct Lead {
@@ -18,9 +23,20 @@ pub struct Lead {
     _hold: Hold,
 }
 
+impl Lead {
+    /// Gives it back. Says whether all was written.
+    pub fn end(self) -> bool {
+        self.store.close_within(PARTING)
+    }
+}
+
 /// Becomes the one daemon of a workspace; waits for another one to end only if that is asked for.
 /// `None`: it was told to end before it led.
-pub async fn lead(ui: &Ui, standby: Option<Standby<'_>>) -> Result<Option<Lead>, Failure> {
+pub async fn lead(
+    ui: &Ui,
+    stop: &mut Stop,
+    standby: Option<Standby<'_>>,
+) -> Result<Option<Lead>, Failure> {
     let state = ui.workspace().state;
     let folder = crate::store::Folder::new(&state);
     folder.may_be_written()?;
@@ -31,7 +47,7 @@ pub async fn lead(ui: &Ui, standby: Option<Standby<'_>>) -> Result<Option<Lead>,
             None => return Err(taken(&state)),
             Some(standby) => {
                 ui.note("another daemon leads; waiting for its end\n");
-                match standby.hold(&state).await? {
+                match standby.hold(stop, &state).await? {
                     Some(hold) => hold,
                     None => return Ok(None),
                 }
@@ -40,7 +56,15 @@ pub async fn lead(ui: &Ui, standby: Option<Standby<'_>>) -> Result<Option<Lead>,
     };
     let store = Store::open_with_lease(&state, Durability::Full, ui.env.clock(), ui.env.lease()?)?;
     let pid = std::process::id();
-    let token = store.lead(pid, ui.env.now()).await?;
+    // Another process may hold the database, and whoever waits for it can be told to end.
+    let token = tokio::select! {
+        biased;
+        token = store.lead(pid, ui.env.now()) => token?,
+        () = stop.told() => {
+            store.close_within(PARTING);
+            return Ok(None);
+        }
+    };
     watch::note(ui, Act::DaemonLed { token, pid });
     let reader = store.reader()?;
     sweep(&state, &reader)?;
@@ -54,8 +78,6 @@ pub async fn lead(ui: &Ui, standby: Option<Standby<'_>>) -> Result<Option<Lead>,
 
 /// How a daemon waits for another one.
 pub struct Standby<'a> {
-    /// What tells it to end.
-    pub stop: &'a mut Stop,
     /// Who is told that it lives.
     pub notify: &'a Tell,
     /// How often.
@@ -64,12 +86,12 @@ pub struct Standby<'a> {
 
 impl Standby<'_> {
     /// Waits for the lock, on a thread of its own: the system has no other way.
-    async fn hold(self, state: &Path) -> Result<Option<Hold>, Failure> {
+    async fn hold(self, stop: &mut Stop, state: &Path) -> Result<Option<Hold>, Failure> {
         let state = state.to_owned();
         let mut held = tokio::task::spawn_blocking(move || Hold::wait(&state, LEADER));
         loop {
             tokio::select! {
-                () = self.stop.told() => return Ok(None),
+                () = stop.told() => return Ok(None),
                 () = self.alive.next() => drop(self.notify.alive()),
                 held = &mut held => return held.map_err(|lost| {
                     Failure::new(Exit::Bug, lost.to_string())

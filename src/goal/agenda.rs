@@ -52,13 +52,19 @@ impl<K: Ord + Clone> Agenda<K> {
 
     /// Takes note of a look at a goal.
     pub fn put(&mut self, goal: &K, turn: &Turn) {
-        self.remove(goal);
-        self.wakes.insert(goal.clone(), turn.wake);
-        if let Some(wake) = turn.wake {
-            self.order.insert((wake, goal.clone()));
+        let before = self.wakes.insert(goal.clone(), turn.wake).flatten();
+        if before != turn.wake {
+            if let Some(wake) = before {
+                self.order.remove(&(wake, goal.clone()));
+            }
+            if let Some(wake) = turn.wake {
+                self.order.insert((wake, goal.clone()));
+            }
         }
         if turn.is_open {
             self.always.insert(goal.clone());
+        } else {
+            self.always.remove(goal);
         }
     }
 

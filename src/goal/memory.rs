@@ -1,7 +1,6 @@
 use std::borrow::Cow;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 use std::convert::Infallible;
-use std::ops::Bound;
 
 use super::{Decision, Known, Ledger, Live, Open, Row, SlotState, cut_off};
 use crate::model::Goal;
@@ -17,14 +16,16 @@ pub struct MemoryLedger {
 #[derive(Clone, Debug)]
 struct Account {
     known: Known,
-    rows: BTreeMap<Moment, (Row, Moment)>,
+    /// The rows in the order of their slots, each with when it was decided. Nearly all are added behind
+    /// the last, and a year of many goals has millions.
+    rows: Vec<(Row, Moment)>,
 }
 
 impl MemoryLedger {
     /// What is accounted for of a goal, in order, each with when it was decided.
     pub fn rows(&self, goal: &PlanId) -> impl Iterator<Item = (&Row, Moment)> {
         let rows = self.goals.get(goal).into_iter().flat_map(|goal| &goal.rows);
-        rows.map(|(_, (row, at))| (row, *at))
+        rows.map(|(row, at)| (row, *at))
     }
 
     /// Begins a cycle for a slot, if it is due.
@@ -32,7 +33,8 @@ impl MemoryLedger {
         let Some(account) = self.goals.get_mut(goal) else {
             return false;
         };
-        let Some((row, _)) = account.rows.get_mut(&slot) else {
+        let found = account.find(slot).ok();
+        let Some((row, _)) = found.and_then(|at| account.rows.get_mut(at)) else {
             return false;
         };
         if row.state.is_final() {
@@ -94,9 +96,14 @@ impl Ledger for MemoryLedger {
         }
         let fresh = || Account {
             known: Known::first(goal.timing.clone(), now),
-            rows: BTreeMap::new(),
+            rows: Vec::new(),
         };
-        let account = self.goals.entry(goal.id.clone()).or_insert_with(fresh);
+        if found.is_none() {
+            self.goals.insert(goal.id.clone(), fresh());
+        }
+        let Some(account) = self.goals.get_mut(&goal.id) else {
+            return Ok(false);
+        };
         if decision.decided < account.known.decided {
             account.take_back(decision.decided);
         }
@@ -113,23 +120,37 @@ impl Ledger for MemoryLedger {
 }
 
 impl Account {
-    /// Notes which slots have begun though they are not accounted for.
+    /// Finds the row of a slot, or where it would be.
+    fn find(&self, slot: Moment) -> Result<usize, usize> {
+        match self.rows.split_last() {
+            Some(((last, _), before)) if last.slot == slot => Ok(before.len()),
+            Some(((last, _), before)) if last.slot > slot => {
+                before.binary_search_by_key(&slot, |(row, _)| row.slot)
+            }
+            _ => Err(self.rows.len()),
+        }
+    }
+
+    /// Notes which slots have begun though they are not accounted for: after a clock ran ahead.
     fn begun(&mut self) {
-        let after = (Bound::Excluded(self.known.decided), Bound::Unbounded);
-        let rows = self.rows.range(after).map(|(_, (row, _))| row);
-        let begun = rows.filter(|row| row.state == SlotState::Started);
-        self.known.begun = begun.map(|row| row.slot).collect();
+        let decided = self.known.decided;
+        self.known.begun.clear();
+        let ahead = self.rows.iter().rev().map(|(row, _)| row);
+        let ahead = ahead.take_while(|row| row.slot > decided);
+        let begun = ahead.filter(|row| row.state == SlotState::Started);
+        self.known.begun.extend(begun.map(|row| row.slot));
+        self.known.begun.reverse();
     }
 
     /// What a clock that ran ahead left out is taken back, as far as it is still to come.
     fn take_back(&mut self, decided: Moment) {
         let is_out = |row: &Row| matches!(row.state, SlotState::Skipped | SlotState::Missed);
         self.rows
-            .retain(|slot, (row, _)| *slot <= decided || !is_out(row));
+            .retain(|(row, _)| row.slot <= decided || !is_out(row));
         let Some(timing) = &self.known.timing else {
             return;
         };
-        for (row, _) in self.rows.values_mut() {
+        for (row, _) in &mut self.rows {
             if row.count > 1 && row.last > decided {
                 (row.last, row.count) = cut_off(timing, row.slot, decided);
             }
@@ -138,7 +159,8 @@ impl Account {
 
     /// What is decided about a slot stays so.
     fn put(&mut self, row: &Row, now: Moment) {
-        let before = self.rows.get(&row.slot);
+        let place = self.find(row.slot);
+        let before = place.ok().and_then(|place| self.rows.get(place));
         if before.is_some_and(|(before, _)| before.state.is_final()) {
             return;
         }
@@ -162,6 +184,10 @@ impl Account {
             let place = self.known.open.partition_point(|other| other.slot < slot);
             self.known.open.insert(place, open);
         }
-        self.rows.insert(row.slot, (row, at));
+        match place.map(|place| self.rows.get_mut(place)) {
+            Ok(Some(before)) => *before = (row, at),
+            Ok(None) => self.rows.push((row, at)),
+            Err(place) => self.rows.insert(place, (row, at)),
+        }
     }
 }

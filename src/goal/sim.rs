@@ -55,16 +55,21 @@ struct World {
     now: Moment,
     out: Simulated,
     agenda: Agenda<Place>,
+    /// The length of a cycle and the number of those that began, by place: asked for with each cycle.
+    cycles: Vec<(Duration, u64)>,
     running: BTreeMap<Place, Vec<Running>>,
     /// When cycles end, in order.
     ends: BTreeSet<(Moment, Place)>,
-    numbers: u128,
+    numbers: u64,
 }
 
 /// Lets a daemon live through a scenario, with the code of the real one.
 pub fn simulate(scenario: Scenario) -> Simulated {
+    let takes = |goal: &Arc<Goal>| scenario.takes.get(&goal.id).copied().unwrap_or_default();
+    let cycles = scenario.goals.iter().map(|goal| (takes(goal), 0));
     let mut world = World {
         now: scenario.from,
+        cycles: cycles.collect(),
         scenario,
         out: Simulated::default(),
         agenda: Agenda::default(),
@@ -80,6 +85,11 @@ pub fn simulate(scenario: Scenario) -> Simulated {
             None => world.look(),
         };
     }
+    let cycles = world.scenario.goals.iter().zip(&world.cycles);
+    let begun = cycles.filter(|(_, (_, count))| *count > 0);
+    world.out.cycles = begun
+        .map(|(goal, (_, count))| (goal.id.clone(), *count))
+        .collect();
     world.out
 }
 
@@ -130,10 +140,9 @@ impl World {
             self.end(place, run);
             self.out.ledger.end(&goal.id, run);
         }
-        let takes = self.scenario.takes.get(&goal.id).copied();
         for (slot, _) in &turn.start {
             self.numbers += 1;
-            let run = RunId::from_bytes(self.numbers.to_be_bytes());
+            let run = RunId::from_stored(self.numbers.to_string());
             let running = self.running.get(&place);
             let busy = running.is_some_and(|running| !running.is_empty());
             if !self.out.ledger.start(&goal.id, *slot, run.clone()) {
@@ -142,11 +151,11 @@ impl World {
             if busy {
                 self.out.overlaps.push((goal.id.clone(), *slot));
             }
-            match self.out.cycles.get_mut(&goal.id) {
-                Some(count) => *count += 1,
-                None => drop(self.out.cycles.insert(goal.id.clone(), 1)),
-            }
-            let ends = self.now.after(takes.unwrap_or_default());
+            let Some((takes, count)) = self.cycles.get_mut(place) else {
+                continue;
+            };
+            *count += 1;
+            let ends = self.now.after(*takes);
             if ends <= self.now {
                 self.out.ledger.end(&goal.id, &run);
                 ended = true;

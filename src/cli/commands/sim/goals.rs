@@ -1,4 +1,5 @@
 use std::collections::BTreeMap;
+use std::mem::ManuallyDrop;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -85,7 +86,8 @@ pub fn run(ui: &Ui, args: &GoalsArgs) -> Result<Exit, Failure> {
         to,
         outages: args.down.clone(),
     };
-    let simulated = simulate(scenario);
+    // A year of many goals is millions of slots: the end of the process gives them back at once.
+    let simulated = ManuallyDrop::new(simulate(scenario));
     if args.json {
         for goal in &goals {
             for (row, at) in simulated.ledger.rows(&goal.id) {
@@ -248,13 +250,13 @@ fn summary(goals: &[Arc<Goal>], simulated: &Simulated) -> String {
 
 /// How many slots of a goal became what, and why; at least one line.
 fn counts(goal: &Goal, simulated: &Simulated) -> Vec<(u64, &'static str, String)> {
-    let mut counts: BTreeMap<(SlotState, String), u64> = BTreeMap::new();
+    let mut counts: BTreeMap<(SlotState, &str), u64> = BTreeMap::new();
     for (row, _) in simulated.ledger.rows(&goal.id) {
         let why = match row.state {
-            SlotState::Started => row.cause.as_str().to_owned(),
+            SlotState::Started => row.cause.as_str(),
             // Which one does not matter in a sum.
-            _ if row.why.starts_with("the cycle of") => "a cycle went on".to_owned(),
-            _ => row.why.clone(),
+            _ if row.why.starts_with("the cycle of") => "a cycle went on",
+            _ => &row.why,
         };
         *counts.entry((row.state, why)).or_default() += row.count;
     }
@@ -273,7 +275,7 @@ fn counts(goal: &Goal, simulated: &Simulated) -> Vec<(u64, &'static str, String)
     ];
     let slots = counts.into_iter();
     let mut all: Vec<_> = slots
-        .map(|((state, why), count)| (count, state.as_str(), why))
+        .map(|((state, why), count)| (count, state.as_str(), why.to_owned()))
         .collect();
     let more = more.into_iter().filter(|(count, _, _)| *count > 0);
     all.extend(more.map(|(count, was, why)| (count, was, why.to_owned())));

@@ -1,4 +1,4 @@
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::load;
 use super::skill::{Finding, Skill};
@@ -7,7 +7,7 @@ use crate::source::Span;
 /// The shelves of a workspace, and then those of a user's home, in the order in which they count.
 pub const SHELVES: [&str; 3] = ["skills", ".agents/skills", ".claude/skills"];
 
-/// How many folders of a shelf are looked at.
+/// The number of folders of a shelf that are looked at: a bound, for a shelf may be anybody's.
 pub const MOST: usize = 2_000;
 
 /// A folder that holds the folders of skills.
@@ -21,8 +21,9 @@ pub struct Shelf {
 
 /// What is on shelves. The disk at the edge; a table in tests.
 pub trait Look {
-    /// The names of the folders on a shelf, in order; none if there is no such shelf.
-    fn folders(&self, shelf: &Shelf) -> Vec<String>;
+    /// The names of the folders on a shelf, in any order; none if there is no such shelf. An error says
+    /// why the whole shelf is left out.
+    fn folders(&self, shelf: &Shelf) -> Result<impl Iterator<Item = String>, String>;
 
     /// The SKILL.md of a folder, if it has one. An error says why it cannot be read.
     fn text(&self, shelf: &Shelf, folder: &str) -> Option<Result<String, String>>;
@@ -57,8 +58,19 @@ impl Found {
 pub struct Discovery {
     /// The skills, by shelf and folder.
     pub found: Vec<Found>,
-    /// The shelves with more than [`MOST`] folders, of which the first are looked at.
-    pub cut: Vec<String>,
+    /// The parts of shelves that are not looked at.
+    pub left_out: Vec<LeftOut>,
+}
+
+/// A shelf, or a part of one, that is not looked at.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LeftOut {
+    /// The path of the shelf as it is shown.
+    pub shelf: String,
+    /// The number of its folders that are left out; unknown if nobody looked.
+    pub folders: Option<usize>,
+    /// The reason.
+    pub why: String,
 }
 
 /// The shelves in the order in which they count.
@@ -80,12 +92,7 @@ pub fn discover(shelves: &[Shelf], look: &impl Look) -> Discovery {
     let mut all = Discovery::default();
     let mut first: BTreeMap<String, String> = BTreeMap::new();
     for shelf in shelves {
-        let mut folders = look.folders(shelf);
-        if folders.len() > MOST {
-            all.cut.push(shelf.shown.clone());
-            folders.truncate(MOST);
-        }
-        for folder in folders {
+        for folder in first_folders(shelf, look, &mut all.left_out) {
             let Some(text) = look.text(shelf, &folder) else {
                 continue;
             };
@@ -97,6 +104,40 @@ pub fn discover(shelves: &[Shelf], look: &impl Look) -> Discovery {
         }
     }
     all
+}
+
+/// The first folders of a shelf by name, whatever the order in which they come. Memory is bounded;
+/// the count of the others is not.
+fn first_folders(shelf: &Shelf, look: &impl Look, out: &mut Vec<LeftOut>) -> BTreeSet<String> {
+    let mut first = BTreeSet::new();
+    let mut others = 0;
+    let mut leave_out = |folders, why| {
+        let shelf = shelf.shown.clone();
+        out.push(LeftOut {
+            shelf,
+            folders,
+            why,
+        });
+    };
+    let names = match look.folders(shelf) {
+        Ok(names) => names,
+        Err(why) => {
+            leave_out(None, why);
+            return first;
+        }
+    };
+    for name in names {
+        first.insert(name);
+        if first.len() > MOST {
+            first.pop_last();
+            others += 1;
+        }
+    }
+    if others > 0 {
+        let why = format!("only the first {MOST} folders of a shelf, by name, are looked at");
+        leave_out(Some(others), why);
+    }
+    first
 }
 
 fn one(shelf: &Shelf, folder: String, text: Result<String, String>) -> Found {
@@ -125,15 +166,19 @@ fn one(shelf: &Shelf, folder: String, text: Result<String, String>) -> Found {
 
 #[cfg(test)]
 mod tests {
-    use super::{Look, Shelf, discover, shelves};
+    use super::{LeftOut, Look, Shelf, discover, shelves};
 
     /// Shelf, folder and description; a description `!` cannot be read.
     struct Table(Vec<(&'static str, String, &'static str)>);
 
     impl Look for Table {
-        fn folders(&self, shelf: &Shelf) -> Vec<String> {
+        fn folders(&self, shelf: &Shelf) -> Result<impl Iterator<Item = String>, String> {
             let on = self.0.iter().filter(|(own, ..)| *own == shelf.shown);
-            on.map(|(_, folder, _)| folder.clone()).collect()
+            let names: Vec<String> = on.map(|(_, folder, _)| folder.clone()).collect();
+            match names.first() {
+                Some(first) if first == "locked" => Err("it is locked".into()),
+                _ => Ok(names.into_iter()),
+            }
         }
 
         fn text(&self, shelf: &Shelf, folder: &str) -> Option<Result<String, String>> {
@@ -183,12 +228,24 @@ mod tests {
     }
 
     #[test]
-    fn a_shelf_is_bounded() {
-        let many = (0..=super::MOST).map(|n| ("skills", format!("s{n}"), "description: d"));
-        let all = discover(&shelves(), &Table(many.collect()));
-        assert_eq!(
-            (all.found.len(), all.cut),
-            (super::MOST, vec!["skills".to_owned()])
-        );
+    fn a_shelf_is_bounded_and_what_is_left_out_is_counted() {
+        let name = |n: usize| format!("s{n:05}");
+        let many = (0..super::MOST + 7).rev();
+        let rows = many.map(|n| ("skills", name(n), "description: d"));
+        let locked = (".claude/skills", "locked".to_owned(), "description: d");
+        let all = discover(&shelves(), &Table(rows.chain([locked]).collect()));
+        let names: Vec<String> = all.found.into_iter().map(|one| one.name).collect();
+        assert_eq!(names, (0..super::MOST).map(name).collect::<Vec<_>>());
+        let left_out = |shelf: &str, folders, why: &str| LeftOut {
+            shelf: shelf.into(),
+            folders,
+            why: why.into(),
+        };
+        let why = "only the first 2000 folders of a shelf, by name, are looked at";
+        let expected = [
+            left_out("skills", Some(7), why),
+            left_out(".claude/skills", None, "it is locked"),
+        ];
+        assert_eq!(all.left_out, expected);
     }
 }

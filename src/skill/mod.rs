@@ -33,7 +33,7 @@ mod yaml;
 
 pub use bundle::{Bundle, BundleFile};
 pub use declared::{Declared, DeclaredScript};
-pub use discover::{Discovery, Found, Look, MOST, SHELVES, Shelf, discover, shelves};
+pub use discover::{Discovery, Found, LeftOut, Look, SHELVES, Shelf, discover, shelves};
 pub use load::{MAX_TEXT, load};
 pub use origin::{BadOrigin, Origin};
 pub use prompt::{Offer, ascii_json, prompt, properties};

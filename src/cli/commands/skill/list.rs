@@ -1,7 +1,7 @@
 use clap::Args;
 use serde_json::{Value, json};
 
-use super::shelves::{find, line, sentence};
+use super::shelves::{find, left_out, line, sentence};
 use crate::cli::{Exit, Failure, Ui};
 use crate::report::{Align, BAD, BOLD, DIM, GOOD, Table, WARN};
 use crate::skill::Found;
@@ -19,7 +19,7 @@ pub fn run(ui: &Ui, args: &ListArgs) -> Result<Exit, Failure> {
     let (all, _) = find(ui);
     if args.json {
         let skills: Vec<Value> = all.found.iter().map(as_json).collect();
-        let document = json!({"v": 1, "skills": skills});
+        let document = json!({"v": 1, "skills": skills, "left_out": left_out(&all)});
         ui.print(&(serde_json::to_string_pretty(&document).unwrap_or_default() + "\n"))?;
     } else if all.found.is_empty() {
         ui.note("no skills · a skill is a folder with a SKILL.md in skills/ or .agents/skills/\n");

@@ -1,7 +1,7 @@
 use clap::Args;
 use serde_json::{Value, json};
 
-use super::shelves::{find, line, sentence, tell_broken};
+use super::shelves::{find, left_out, line, sentence, tell_broken};
 use crate::cli::{Exit, Failure, Ui};
 use crate::report::{Align, BOLD, DIM, Table};
 use crate::skill::{Found, Searched, Skill, search};
@@ -51,7 +51,7 @@ pub fn run(ui: &Ui, args: &SearchArgs) -> Result<Exit, Failure> {
                 })
             })
             .collect();
-        let document = json!({"v": 1, "skills": hits});
+        let document = json!({"v": 1, "skills": hits, "left_out": left_out(&all)});
         ui.print(&(serde_json::to_string_pretty(&document).unwrap_or_default() + "\n"))?;
     } else if found.is_empty() {
         ui.note("no skill has all these words\n");

@@ -1,13 +1,13 @@
-use std::fs;
+use std::fs::{self, DirEntry};
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
 
 use crate::cli::Ui;
 use crate::report::consent::visible;
 use crate::report::plural;
-use crate::skill::{Discovery, Found, Look, MOST, Shelf, discover, disk, shelves};
-
-/// How many entries of a shelf are read at most, files and folders.
-const MOST_ENTRIES: usize = 5 * MOST;
+use crate::skill::{Discovery, Found, LeftOut, Look, Shelf, discover, disk, shelves};
 
 /// The shelves on the disk.
 pub struct Shelves {
@@ -36,18 +36,24 @@ impl Shelves {
 }
 
 impl Look for Shelves {
-    fn folders(&self, shelf: &Shelf) -> Vec<String> {
+    fn folders(&self, shelf: &Shelf) -> Result<impl Iterator<Item = String>, String> {
         if self.leads_out(shelf) {
-            return Vec::new();
+            return Err("links lead it out of the workspace".into());
         }
-        let entries = fs::read_dir(self.path(shelf)).into_iter().flatten();
-        let entries = entries.take(MOST_ENTRIES).flatten();
-        let folders = entries.filter(|entry| entry.path().is_dir());
-        let mut names: Vec<String> = folders
-            .map(|entry| entry.file_name().to_string_lossy().into_owned())
-            .collect();
-        names.sort();
-        names
+        let entries = match fs::read_dir(self.path(shelf)) {
+            Err(error) if error.kind() != ErrorKind::NotFound => {
+                return Err(format!("it cannot be read: {error}"));
+            }
+            entries => entries.into_iter().flatten().flatten(),
+        };
+        // A folder is known by its entry: a shelf of many files is not looked at file by file.
+        let is_folder = |entry: &DirEntry| match entry.file_type() {
+            Ok(kind) if kind.is_symlink() => entry.path().is_dir(),
+            kind => kind.is_ok_and(|kind| kind.is_dir()),
+        };
+        Ok(entries
+            .filter(is_folder)
+            .map(|entry| entry.file_name().to_string_lossy().into_owned()))
     }
 
     fn text(&self, shelf: &Shelf, folder: &str) -> Option<Result<String, String>> {
@@ -76,22 +82,34 @@ pub fn find(ui: &Ui) -> (Discovery, impl Fn(&Found) -> PathBuf + use<>) {
     all.retain(|shelf| !shelf.is_users || home.is_some());
     let home = home.unwrap_or_default();
     let own = Shelves { root, home };
-    for shelf in all.iter().filter(|shelf| own.leads_out(shelf)) {
-        let shown = visible(&shelf.shown);
-        ui.say(&format!(
-            "{shown} is left out: links lead it out of the workspace\n"
-        ));
-    }
     let found = discover(&all, &own);
-    for shelf in &found.cut {
-        ui.say(&format!(
-            "{shelf} has more than {}; the rest is left out\n",
-            plural(MOST, "folder")
-        ));
+    for part in &found.left_out {
+        ui.say(&sentence_of(part));
     }
     (found, move |one: &Found| {
         own.path(&one.shelf).join(&one.folder)
     })
+}
+
+/// The parts of shelves that were not looked at, as JSON.
+pub fn left_out(found: &Discovery) -> Vec<Value> {
+    let part =
+        |part: &LeftOut| json!({"shelf": part.shelf, "folders": part.folders, "why": part.why});
+    found.left_out.iter().map(part).collect()
+}
+
+fn sentence_of(part: &LeftOut) -> String {
+    let shelf = visible(&part.shelf);
+    let of_it = match part.folders {
+        Some(folders) => format!("{} of {shelf}", plural(folders, "folder")),
+        None => shelf,
+    };
+    let verb = if part.folders.unwrap_or(1) == 1 {
+        "is"
+    } else {
+        "are"
+    };
+    format!("{of_it} {verb} left out: {}\n", visible(&part.why))
 }
 
 /// What does not load, loudly: beside the answer, whatever the answer is.

@@ -1,10 +1,11 @@
 use clap::{Args, ValueEnum};
+use serde_json::Value;
 
 use crate::cli::which::called_attempt;
 use crate::cli::{Exit, Failure, Ui};
 use crate::machine::Outcome;
 use crate::name::PlanId;
-use crate::report::record::{Life, runs};
+use crate::report::record::{Life, runs, tell_life};
 use crate::store::{Owner, Reader, RunFilter, RunRow, RunState, StoreError};
 
 #[derive(Args, Debug)]
@@ -124,12 +125,14 @@ fn rows(
 }
 
 fn json(rows: &[(RunRow, Option<Owner>)]) -> String {
-    let runs: Vec<serde_json::Value> = rows
+    let runs: Vec<Value> = rows
         .iter()
         .map(|(row, owner)| {
             let mut value = serde_json::to_value(row).unwrap_or_default();
+            let life = Value::from(Life::of(row, *owner).as_str());
+            tell_life(&mut value, &life);
             if let Some(fields) = value.as_object_mut() {
-                fields.insert("life".into(), Life::of(row, *owner).as_str().into());
+                fields.insert("life".into(), life);
             }
             value
         })

@@ -66,7 +66,7 @@ fn told(ui: &Ui, record: &Record) -> Result<Exit, Failure> {
 
 /// The record as one document, with how far the values of its plan are trusted.
 fn document(reader: &Reader, run: &RunId, record: &Record) -> Result<String, Failure> {
-    let mut document = serde_json::to_value(record).unwrap_or_default();
+    let mut document = record.document();
     if let (Some(plan), Some(fields)) = (load::before(reader, run)?, document.as_object_mut()) {
         fields.insert("taint".into(), trust(&plan));
     }

@@ -1,5 +1,6 @@
 use anstyle::Style;
 use serde::{Serialize, Serializer};
+use serde_json::Value;
 
 use crate::machine::Outcome;
 use crate::report::paint::{BOLD, WARN};
@@ -48,6 +49,26 @@ impl Life {
             Self::Waiting | Self::Interrupted => WARN,
             Self::Ended(outcome) => outcome_style(outcome),
         }
+    }
+}
+
+/// Writes where a run is in its life into the fields of its row: what the store knows alone is that a
+/// run has not ended, and two answers to one question would be none.
+pub fn tell_life(run: &mut Value, life: &Value) {
+    if let Some(state) = run.get_mut("state") {
+        *state = life.clone();
+    }
+}
+
+/// As [`tell_life`], for the record of a run and of all that are nested in it.
+pub(super) fn tell_lives(record: &mut Value) {
+    let life = record.get("life").cloned().unwrap_or_default();
+    if let Some(run) = record.get_mut("run") {
+        tell_life(run, &life);
+    }
+    let nested = record.get_mut("nested").and_then(Value::as_array_mut);
+    for one in nested.into_iter().flatten() {
+        one.get_mut("record").map(tell_lives);
     }
 }
 

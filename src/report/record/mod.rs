@@ -27,7 +27,7 @@ pub use findings::{findings, hold};
 pub use gaps::Trajectory;
 pub use held::{Gating, Held, Question};
 pub use junit::{Printed, junit};
-pub use life::Life;
+pub use life::{Life, tell_life};
 pub use looped::Looped;
 pub use record::{Nested, RECORD_VERSION, Record};
 pub use runs::runs;

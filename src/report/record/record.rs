@@ -1,5 +1,7 @@
 use serde::Serialize;
+use serde_json::Value;
 
+use super::life::tell_lives;
 use super::{Held, Life, Looped, Shaken, Trajectory};
 use crate::machine::{Ledger, Place, StepState};
 use crate::name::RunId;
@@ -93,9 +95,16 @@ impl Record {
         own.chain(inside).collect()
     }
 
+    /// The document.
+    pub fn document(&self) -> Value {
+        let mut document = serde_json::to_value(self).unwrap_or_default();
+        tell_lives(&mut document);
+        document
+    }
+
     /// The document as JSON.
     pub fn json(&self) -> String {
-        serde_json::to_string_pretty(self).unwrap_or_default() + "\n"
+        format!("{:#}\n", self.document())
     }
 
     /// The rulings on the last judged attempt of a place.

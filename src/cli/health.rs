@@ -3,6 +3,7 @@ use std::path::Path;
 use rustix::fs::{Access, access, statvfs};
 use serde::Serialize;
 
+use super::which::{called_attempt, called_text};
 use super::{Ui, relative};
 use crate::exec::keeper;
 use crate::name::RunId;
@@ -155,7 +156,11 @@ fn unattended(reader: &Reader, state: &Folder) -> Option<Finding> {
     let tasks = tasks.flat_map(|keeper| keeper::at_work(&dir, &keeper));
     let named: Vec<String> = tasks
         .take(NAMED)
-        .map(|task| format!("{} of run {}", task.attempt, task.run.short()))
+        .map(|task| {
+            let attempt = task.attempt.to_string();
+            let called = called_attempt(reader, &task.run, &attempt).unwrap_or(attempt);
+            format!("{called} of run {}", task.run.short())
+        })
         .collect();
     let found = format!(
         "{} · without an engine; `wf resume` takes it over, `wf cancel` ends it",
@@ -168,6 +173,7 @@ fn unattended(reader: &Reader, state: &Folder) -> Option<Finding> {
 fn stale(reader: &Reader) -> Option<Finding> {
     let locks = reader.stale_locks().ok()?;
     let one = |(lock, run, place): &(String, RunId, String)| {
+        let place = called_text(Some(reader), run, place);
         format!("`{lock}` of {place} in run {}", run.short())
     };
     let named: Vec<String> = locks.iter().take(NAMED).map(one).collect();

@@ -123,6 +123,14 @@ pub fn called(reader: &Reader, run: &RunId, place: &Place) -> Result<String, Sto
     Ok(place.called(own.and_then(|row| row.item_key.as_deref())))
 }
 
+/// A place of a run as people are shown it, by its text. Of a run that is forgotten nobody knows what
+/// its items were called: their numbers stay.
+pub fn called_text(reader: Option<&Reader>, run: &RunId, place: &str) -> String {
+    let known = reader.zip(place.parse::<Place>().ok());
+    let called = known.and_then(|(reader, place)| called(reader, run, &place).ok());
+    called.unwrap_or_else(|| place.to_owned())
+}
+
 /// An attempt of a run as people are shown it, by its text: `build[linux]#2`.
 pub fn called_attempt(reader: &Reader, run: &RunId, attempt: &str) -> Result<String, StoreError> {
     let (place, number) = attempt.rsplit_once('#').unwrap_or((attempt, ""));

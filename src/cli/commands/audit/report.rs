@@ -5,7 +5,7 @@ use clap::Args;
 use super::tail::nothing;
 use crate::audit::stats::{Drift, Report, Thrash, Trend, Trigger, Window};
 use crate::audit::{self, Lines, Record};
-use crate::cli::which::named;
+use crate::cli::which::{called_text, named};
 use crate::cli::{Exit, Failure, Ui};
 use crate::name::RunId;
 use crate::report::{BAD, NAME, WARN, paint, plural};
@@ -60,7 +60,10 @@ pub fn run(ui: &Ui, args: &ReportArgs) -> Result<Exit, Failure> {
         let document = serde_json::json!({ "v": 1, "report": report });
         ui.print(&format!("{document:#}\n"))?;
     } else {
-        ui.print(&text(&report))?;
+        // The log has items by their numbers, which do not change; people know them by their keys.
+        let reader = Reader::open(&ui.workspace().state).ok();
+        let called = |run: &RunId, place: &str| called_text(reader.as_ref(), run, place);
+        ui.print(&(text(&report) + &findings(&report, &called)))?;
     }
     Ok(Exit::Ok)
 }
@@ -143,7 +146,7 @@ fn text(report: &Report) -> String {
             ),
         );
     }
-    text + &findings(report)
+    text
 }
 
 fn counted(count: u64, what: &str) -> String {
@@ -151,7 +154,7 @@ fn counted(count: u64, what: &str) -> String {
 }
 
 /// What somebody should look at.
-fn findings(report: &Report) -> String {
+fn findings(report: &Report, called: &dyn Fn(&RunId, &str) -> String) -> String {
     let mut text = String::new();
     for trend in &report.gap_trends {
         let gaps: Vec<String> = trend
@@ -164,7 +167,7 @@ fn findings(report: &Report) -> String {
             Trend::Flat => (WARN, "flat"),
             Trend::Worsening => (BAD, "worsening"),
         };
-        let (run, place) = (trend.run.short(), &trend.place);
+        let (run, place) = (trend.run.short(), called(&trend.run, &trend.place));
         let _ = writeln!(
             text,
             "{} {place} of run {run}: {} · {}",
@@ -176,7 +179,7 @@ fn findings(report: &Report) -> String {
     for thrash in &report.thrashing {
         let what = match thrash {
             Thrash::Attempts { run, place, times } => {
-                let run = run.short();
+                let (run, place) = (run.short(), called(run, place));
                 format!("{place} of run {run} failed {times} times in the same way")
             }
             Thrash::GgsThrashing { run, first, times } => {

@@ -190,6 +190,32 @@ fn what_goes_on_is_not_attested() {
     sandbox.wf(&["attest", "--last", "--statement"]).exits(0);
 }
 
+#[test]
+fn a_nested_run_names_the_one_that_is_attested_however_deep() {
+    let sandbox = Sandbox::new();
+    let plan = |id: &str, step: &str| format!("---\nkind: plan\nid: {id}\nsteps: [{step}]\n---\n");
+    sandbox
+        .file("top.md", plan("top", "{id: a, uses: ./middle.md}"))
+        .file("middle.md", plan("middle", "{id: b, uses: ./leaf.md}"))
+        .file("leaf.md", plan("leaf", "{id: c, run: 'true'}"));
+    sandbox.wf(&["run", "top.md"]).exits(0);
+    let id = |sql: &str| -> String {
+        let query = format!("SELECT id FROM runs WHERE {sql}");
+        sandbox
+            .database()
+            .query_row(&query, [], |row| row.get(0))
+            .unwrap()
+    };
+    let (top, leaf) = (id("plan = 'top'"), id("plan = 'leaf'"));
+    let hint = format!("hint: wf attest {} speaks of it, too", &top[..8]);
+    let said = sandbox.wf(&["attest", &leaf, "--statement"]).exits(2);
+    said.says("is part of another: b#1").says(&hint);
+    sandbox
+        .wf(&["attest", &top, "--statement"])
+        .exits(0)
+        .says(&leaf);
+}
+
 /// With the tools of somebody else. Fails if they are there and see it differently.
 #[test]
 fn openssl_agrees() {

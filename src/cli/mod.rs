@@ -46,7 +46,7 @@ pub use start::main;
 use begun::Begun;
 use env::Env;
 use failure::Failure;
-use record::load_record;
+use record::{load_record, top};
 use revision::Revision;
 use ui::Ui;
 use which::RunArg;

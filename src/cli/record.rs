@@ -3,7 +3,7 @@ use super::load::before;
 use crate::machine::Ledger;
 use crate::name::RunId;
 use crate::report::record::{Held, Life, Looped, Nested, RECORD_VERSION, Record, Trajectory};
-use crate::store::Reader;
+use crate::store::{Reader, RunRow, StoreError};
 
 /// How deep nested runs are read; deeper ones cannot be made.
 const DEPTH: usize = 32;
@@ -11,17 +11,23 @@ const DEPTH: usize = 32;
 /// Everything that the store knows of a run, and of those nested in it.
 pub fn load_record(reader: &Reader, run: &RunId) -> Result<Record, Failure> {
     let mut record = below(reader, run, DEPTH)?;
-    let mut above = record.run.parent.clone();
-    while let Some((run, _)) = above {
-        above = reader.run(&run)?.parent;
-        record.top = Some(run);
-    }
+    record.top = top(reader, &record.run)?;
     if record.is_stale()
         && let Some(plan) = before(reader, run)?
     {
         record.shake(&plan);
     }
     Ok(record)
+}
+
+/// The run at the top that a run is part of, however deep; `None`: it is part of none.
+pub fn top(reader: &Reader, run: &RunRow) -> Result<Option<RunId>, StoreError> {
+    let (mut top, mut above) = (None, run.parent.clone());
+    while let Some((run, _)) = above {
+        above = reader.run(&run)?.parent;
+        top = Some(run);
+    }
+    Ok(top)
 }
 
 fn below(reader: &Reader, run: &RunId, depth: usize) -> Result<Record, Failure> {

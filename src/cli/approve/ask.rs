@@ -42,6 +42,7 @@ pub struct AnswerArgs {
 struct Case {
     posed: Posed,
     row: RunRow,
+    top: RunId,
     approved: Option<Approved>,
     evidence: Vec<Artifact>,
     events: Vec<(u64, Event)>,
@@ -107,8 +108,11 @@ fn case(reader: &Reader, top: &RunId, posed: Posed) -> Result<Case, Failure> {
         Fact::RunApproved(approved) => Some(*approved),
         _ => None,
     });
+    let row = reader.run(&posed.run)?;
+    let top = crate::cli::top(reader, &row)?.unwrap_or_else(|| row.id.clone());
     Ok(Case {
-        row: reader.run(&posed.run)?,
+        row,
+        top,
         posed,
         approved,
         evidence,
@@ -298,11 +302,7 @@ fn told(case: &Case, verdict: Verdict, decided: &Decided) -> String {
         _ => format!("`{name}` of run {short} is approved\n"),
     };
     let hint = paint(NAME, "hint:");
-    let top = case
-        .row
-        .parent
-        .as_ref()
-        .map_or(short, |(above, _)| above.short());
+    let top = case.top.short();
     let _ = writeln!(
         text,
         "{hint} whoever works on it goes on by itself; if nobody does: wf resume {top}"

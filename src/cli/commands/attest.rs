@@ -129,9 +129,14 @@ fn refuse(reader: &Reader, record: &Record) -> Result<(), Failure> {
     let short = row.id.short();
     if let Some((above, attempt)) = &row.parent {
         let attempt = called_attempt(reader, above, attempt)?;
-        let message = format!("run {short} is part of another: {attempt}");
+        let message = format!(
+            "run {short} is part of another: {attempt} of run {}",
+            above.short()
+        );
         let failure = Failure::new(Exit::Usage, message);
-        return Err(failure.hint(format!("wf attest {} speaks of it, too", above.short())));
+        // Only the run at the top is attested, with all that is nested in it.
+        let top = record.top.as_ref().unwrap_or(above);
+        return Err(failure.hint(format!("wf attest {} speaks of it, too", top.short())));
     }
     if row.state == RunState::Running {
         let failure = Failure::new(Exit::Usage, format!("run {short} has not ended"));

@@ -93,6 +93,11 @@ pub fn pins(locked: &Locked) -> Vec<Pin> {
 pub fn id(name: &str) -> Result<PlanId, Failure> {
     PlanId::parse(name).map_err(|_| {
         let message = format!("`{}` is no name of a skill", name.escape_debug());
+        let lower = name.to_lowercase();
+        if lower != name && PlanId::parse(&lower).is_ok() {
+            let message = message + ": names of Agent Skills are lower case";
+            return Failure::new(Exit::Usage, message).hint(format!("its name would be `{lower}`"));
+        }
         Failure::new(Exit::Usage, message).hint("use a-z, 0-9 and single hyphens")
     })
 }

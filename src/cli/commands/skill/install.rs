@@ -41,7 +41,11 @@ pub fn run(ui: &Ui, args: &InstallArgs) -> Result<Exit, Failure> {
         return Err(failure);
     }
     let name = own_name(&fetched.bundle, &fetched.folder).unwrap_or(fetched.folder);
-    consent::id(&name)?;
+    // Another name is another text, which is not what its author published: that is an import.
+    consent::id(&name).map_err(|failure| {
+        let import = format!("wf skill import {}", args.source.escape_debug());
+        failure.hint(format!("to take it in under such a name: {import}"))
+    })?;
     let hold = Hold::take(ui, &workspace)?;
     let place = workspace.root.join(SKILLS).join(&name);
     let is_there = std::fs::symlink_metadata(&place).is_ok();

@@ -1,5 +1,6 @@
 use std::collections::BTreeSet;
 
+use super::flow::flow;
 use super::python::Dialect;
 use super::rules::{Given, Look, assigned, loaded, other, private, python, shell};
 use super::{Class, Detect, Issue, Rule, front, paths, texts};
@@ -107,6 +108,7 @@ pub fn inspect(case: &Case<'_>) -> Vec<Issue> {
             None => unread(path, file.is_executable || declared.is_some(), &file.bytes),
         });
     }
+    issues.extend(flow(case.bundle));
     issues.sort();
     issues.dedup();
     issues

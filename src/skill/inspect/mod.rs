@@ -7,6 +7,7 @@
 //! Pure. These rules find what is careless or crude; what a script can really do is bounded by the
 //! sandbox that it runs in. **Invariant:** no message holds what looks like a credential.
 
+mod flow;
 mod front;
 #[expect(
     clippy::module_inception,

@@ -4,7 +4,7 @@ use regex::Regex;
 
 use super::commands::Found;
 use super::places::{addresses, host};
-use crate::skill::inspect::Rule;
+use crate::skill::inspect::{Rule, private};
 
 /// Places of credentials.
 pub(super) const SECRETS: &str = r"(?:\.ssh/|\bid_rsa\b|\bid_ed25519\b|\.aws/(?:credentials|config)|~/\.env\b|\$HOME/\.env\b|/\.env\b|(?:^|[\s\x22'`@])\.env(?:\.\w+)?(?:$|[\s\x22'`,;)])|\.netrc\b|\.npmrc\b|\.pypirc\b|\.kube/config\b|\.docker/config\.json|\.gnupg/|\.git-credentials\b|/etc/shadow\b|login\.keychain|keychain-db|\bcookies\.sqlite\b|\blogin data\b|\bwallet\.dat\b|\bkeystore/|\.config/gcloud/|\.config/gh/hosts|application_default_credentials|\.mcp\.json|/mcp\.json|\.openclaw/|\.clawdbot/|\.claude/\.credentials)";
@@ -69,6 +69,64 @@ const OWNERS: [(&str, &[&str]); 31] = [
     ("TWILIO_", &["twilio"]),
     ("VERCEL_", &["vercel"]),
 ];
+
+/// The owner of a credential.
+pub(in crate::skill::inspect) struct Owner {
+    /// The first word of its name.
+    pub(in crate::skill::inspect) name: String,
+    known: Option<&'static [&'static str]>,
+}
+
+impl Owner {
+    /// Whether it is known what its hosts are called.
+    pub(in crate::skill::inspect) fn is_known(&self) -> bool {
+        self.known.is_some()
+    }
+
+    /// Whether one of the hosts is its own.
+    pub(in crate::skill::inspect) fn owns(&self, hosts: &[String]) -> bool {
+        let is_own = |host: &String| match self.known {
+            Some(known) => known.iter().any(|one| host.contains(one)),
+            None => host.replace('-', "").contains(&self.name),
+        };
+        hosts.iter().any(is_own)
+    }
+}
+
+/// First words of names that say nothing of an owner.
+const NOBODY: [&str; 16] = [
+    "api", "access", "auth", "secret", "token", "bearer", "my", "your", "user", "app", "client",
+    "base", "service", "private", "public", "test",
+];
+
+/// The owner of a credential, by the name of its variable; `None`: the name says nothing of one.
+pub(in crate::skill::inspect) fn owner(name: &str) -> Option<Owner> {
+    let first = name.split('_').next()?.to_ascii_lowercase();
+    let known = OWNERS.iter().find(|(begin, _)| name.starts_with(begin));
+    let known = known.map(|(_, hosts)| *hosts);
+    let is_somebody = known.is_some() || !NOBODY.contains(&first.as_str());
+    (is_credential(name) && is_somebody).then_some(Owner { name: first, known })
+}
+
+/// Whether the name of a variable is that of a credential.
+pub(in crate::skill::inspect) fn is_credential(name: &str) -> bool {
+    let is_named = NAMED
+        .as_ref()
+        .is_some_and(|one| one.find(name).is_some_and(|seen| seen.len() == name.len()));
+    // An address is a credential where a password stands in it.
+    let is_address = name.ends_with("URL");
+    let is_kept = OWNERS
+        .iter()
+        .any(|(begin, hosts)| name.starts_with(begin) && *hosts == ["\n"]);
+    is_named && (!is_address || is_kept)
+}
+
+/// Whether credentials are kept at a path.
+pub(in crate::skill::inspect) fn keeps_credentials(path: &str) -> bool {
+    let is_memory = |what: &str| what.starts_with("an agent");
+    STORES.as_ref().is_some_and(|one| one.is_match(path))
+        || private(path).is_some_and(|(part, what)| part != "~" && !is_memory(what))
+}
 
 static POSTS: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(r"(?i)\b(?:requests|httpx|session|client|axios)\.(?:post|put|request)\s*\(|\burlopen\s*\(|\burllib\.request\.Request\s*\(|\bfetch\s*\([^\n]*|\bcurl\b[^\n]*(?:\s-d\b|--data|\s-F\b|\s-X\s*P|\s-T\b)").ok()

@@ -15,4 +15,8 @@ mod places;
 mod says;
 mod unseen;
 
+pub(super) use leaves::{is_credential, keeps_credentials, owner};
+pub(super) use mood::describes;
 pub(super) use obeyed::{described, program, prose};
+pub(super) use parts::{Passage, passages};
+pub(super) use places::{addresses, host, is_publisher};

@@ -57,7 +57,7 @@ fn is_host(word: &str) -> bool {
 /// Whether a passage describes what stands at a place of it, instead of telling somebody to do it:
 /// the sentence itself warns, or a comment beside it, or what leads to it. A heading counts only if
 /// nothing between tells to do it.
-pub(super) fn describes(passage: &Passage<'_>, at: usize) -> bool {
+pub(in crate::skill::inspect) fn describes(passage: &Passage<'_>, at: usize) -> bool {
     let text = passage.text;
     let begin = text.get(..at).and_then(|before| before.rfind('\n'));
     let begin = begin.map_or(0, |begin| begin + 1);

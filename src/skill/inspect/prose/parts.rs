@@ -1,20 +1,20 @@
 /// A part of a text that is read at once: a paragraph with its list, or a fenced block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Passage<'a> {
+pub(in crate::skill::inspect) struct Passage<'a> {
     /// Where it begins, in bytes.
-    pub(super) at: usize,
+    pub(in crate::skill::inspect) at: usize,
     /// Its text.
-    pub(super) text: &'a str,
+    pub(in crate::skill::inspect) text: &'a str,
     /// In which language it is, if it is a fenced block.
-    pub(super) fence: Option<&'a str>,
+    pub(in crate::skill::inspect) fence: Option<&'a str>,
     /// The line before it that is not blank.
-    pub(super) lead: &'a str,
+    pub(in crate::skill::inspect) lead: &'a str,
     /// The heading that it stands under.
-    pub(super) heading: &'a str,
+    pub(in crate::skill::inspect) heading: &'a str,
 }
 
 /// The passages of a text, in their order.
-pub(super) fn passages(text: &str) -> Vec<Passage<'_>> {
+pub(in crate::skill::inspect) fn passages(text: &str) -> Vec<Passage<'_>> {
     let mut cut = Cut {
         text,
         ..Cut::default()

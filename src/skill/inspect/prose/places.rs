@@ -66,12 +66,12 @@ fn place(address: &str) -> Option<String> {
 }
 
 /// The host of an address.
-pub(super) fn host(address: &str) -> Option<String> {
+pub(in crate::skill::inspect) fn host(address: &str) -> Option<String> {
     place(address)?.split('/').next().map(str::to_owned)
 }
 
 /// Whether an address is that of a well-known publisher, over a connection that is checked.
-pub(super) fn is_publisher(address: &str) -> bool {
+pub(in crate::skill::inspect) fn is_publisher(address: &str) -> bool {
     let is_checked = address
         .get(..8)
         .is_some_and(|head| head.eq_ignore_ascii_case("https://"));
@@ -80,7 +80,7 @@ pub(super) fn is_publisher(address: &str) -> bool {
 }
 
 /// The addresses in a text.
-pub(super) fn addresses(text: &str) -> Vec<&str> {
+pub(in crate::skill::inspect) fn addresses(text: &str) -> Vec<&str> {
     let ends = |c: char| c.is_whitespace() || "\"'`)>]}|;,".contains(c);
     let starts = text.match_indices("://").map(|(at, _)| at);
     let all = starts.filter_map(|at| {

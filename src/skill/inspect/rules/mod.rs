@@ -19,6 +19,8 @@ mod values;
 pub use private::private;
 
 pub(super) use look::{Given, Look};
+pub(super) use network::reaches_network;
 pub(super) use other::other;
+pub(super) use program::{Program, programs};
 pub(super) use python::python;
 pub(super) use shell::{assigned, loaded, shell};

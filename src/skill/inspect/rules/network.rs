@@ -171,3 +171,10 @@ pub(super) fn module(imported: &str) -> Option<&'static str> {
             .is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
     })
 }
+
+/// Whether a call of this name, with that of its module, reaches the network.
+pub(in crate::skill::inspect) fn reaches_network(called: &str) -> bool {
+    let last = called.rsplit('.').next().unwrap_or_default();
+    let is_function = last.starts_with(|c: char| c.is_ascii_lowercase()) || last == "Request";
+    is_function && called.contains('.') && module(called).is_some()
+}

@@ -8,40 +8,41 @@ const BEFORE: [&str; 21] = [
 ];
 
 /// Those of them whose first argument that is no option is the program.
-pub(super) const SHIFTS: [&str; 7] = [
+pub(in crate::skill::inspect) const SHIFTS: [&str; 7] = [
     "exec", "command", "builtin", "nohup", "setsid", "sudo", "doas",
 ];
 
 /// Shells.
-pub(super) const SHELLS: [&str; 7] = ["sh", "bash", "dash", "zsh", "ksh", "ash", "fish"];
+pub(in crate::skill::inspect) const SHELLS: [&str; 7] =
+    ["sh", "bash", "dash", "zsh", "ksh", "ash", "fish"];
 
 /// A program that a command executes, and what it is given.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Program<'a> {
+pub(in crate::skill::inspect) struct Program<'a> {
     /// Its name, without the folder.
-    pub(super) name: &'a str,
+    pub(in crate::skill::inspect) name: &'a str,
     /// Where.
-    pub(super) at: usize,
+    pub(in crate::skill::inspect) at: usize,
     /// Its arguments.
-    pub(super) args: &'a [Word],
+    pub(in crate::skill::inspect) args: &'a [Word],
 }
 
 impl<'a> Program<'a> {
     /// Whether an argument is one of these words.
-    pub(super) fn has(&self, words: &[&str]) -> bool {
+    pub(in crate::skill::inspect) fn has(&self, words: &[&str]) -> bool {
         self.args
             .iter()
             .any(|arg| words.contains(&arg.text.as_str()))
     }
 
     /// The first argument that is no option.
-    pub(super) fn verb(&self) -> &'a str {
+    pub(in crate::skill::inspect) fn verb(&self) -> &'a str {
         let verb = self.args.iter().find(|arg| !arg.text.starts_with('-'));
         verb.map_or("", |verb| verb.text.as_str())
     }
 
     /// Whether a short option is among those given: `k` in `-fsSLk`.
-    pub(super) fn short(&self, option: char) -> bool {
+    pub(in crate::skill::inspect) fn short(&self, option: char) -> bool {
         self.args.iter().any(|arg| {
             let letters = arg.text.strip_prefix('-');
             letters.is_some_and(|all| !all.starts_with('-') && all.contains(option))
@@ -49,7 +50,7 @@ impl<'a> Program<'a> {
     }
 
     /// The word after an option that executes a text: `-c`, `-ec`, `-lc`.
-    pub(super) fn code(&self, option: char) -> Option<&'a Word> {
+    pub(in crate::skill::inspect) fn code(&self, option: char) -> Option<&'a Word> {
         let at = self.args.iter().position(|arg| {
             let letters = arg.text.strip_prefix('-');
             letters
@@ -59,12 +60,12 @@ impl<'a> Program<'a> {
     }
 
     /// Whether it is a shell.
-    pub(super) fn is_shell(&self) -> bool {
+    pub(in crate::skill::inspect) fn is_shell(&self) -> bool {
         SHELLS.contains(&self.name)
     }
 
     /// Whether it executes other languages.
-    pub(super) fn is_interpreter(&self) -> bool {
+    pub(in crate::skill::inspect) fn is_interpreter(&self) -> bool {
         self.is_python()
             || matches!(
                 self.name,
@@ -73,7 +74,7 @@ impl<'a> Program<'a> {
     }
 
     /// Whether it is Python.
-    pub(super) fn is_python(&self) -> bool {
+    pub(in crate::skill::inspect) fn is_python(&self) -> bool {
         let rest = self.name.strip_prefix("python");
         rest.is_some_and(|rest| {
             rest.bytes()
@@ -83,7 +84,7 @@ impl<'a> Program<'a> {
 }
 
 /// The programs that a command executes: those before others, and those that these execute.
-pub(super) fn programs(command: &Command) -> Vec<Program<'_>> {
+pub(in crate::skill::inspect) fn programs(command: &Command) -> Vec<Program<'_>> {
     let mut found = Vec::new();
     let mut at = 0;
     while let Some(program) = program(&command.words, at) {

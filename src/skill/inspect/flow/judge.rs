@@ -1,0 +1,132 @@
+use std::collections::BTreeSet;
+
+use super::facts::{Event, Facts, Send};
+use super::files::read;
+use super::place::Label;
+use super::solve::{Solved, solve};
+use crate::skill::Bundle;
+use crate::skill::inspect::prose::{host, is_publisher, owner};
+use crate::skill::inspect::{Class, Issue, Rule};
+
+/// What a skill does in several steps: it executes what it fetched, and sends what is secret.
+pub(in crate::skill::inspect) fn flow(bundle: &Bundle) -> Vec<Issue> {
+    let mut facts = read(bundle);
+    let solved = solve(&mut facts);
+    let mut issues = Vec::new();
+    for run in &facts.runs {
+        issues.extend(fetched(bundle, &facts, &solved, run));
+    }
+    for send in &facts.sends {
+        issues.extend(sent(&solved, send));
+    }
+    for pack in &facts.packs {
+        issues.extend(gathered(&solved, pack));
+    }
+    issues.sort();
+    issues.dedup_by(|one, other| {
+        (one.rule, &one.file, one.at) == (other.rule, &other.file, other.at)
+    });
+    issues
+}
+
+/// What comes from outside and is executed.
+fn fetched(bundle: &Bundle, facts: &Facts, solved: &Solved, run: &Event) -> Vec<Issue> {
+    let fetches = solved.of(run.what).filter_map(|label| match label {
+        Label::Fetched(number) => facts.fetches.get(*number),
+        _ => None,
+    });
+    let text = bundle.text(&run.file).unwrap_or_default();
+    let line = text.get(..run.at).unwrap_or(text).matches('\n').count() + 1;
+    let found = fetches.filter_map(|fetch| {
+        let from = far(&solved.addresses(fetch.what))?;
+        let (rule, class) = match from.as_slice() {
+            [] => (Rule::PipeToShell, Class::Need),
+            from if from.iter().all(|one| is_publisher(one)) => (Rule::PackageInstall, Class::Need),
+            _ => (Rule::PipeToShell, Class::Danger),
+        };
+        let why = format!(
+            "what is fetched here is executed in {}, line {line}",
+            run.file
+        );
+        let mut issue = Issue::new(rule, &fetch.file, fetch.at, why);
+        issue.class = class;
+        Some(issue)
+    });
+    found.collect()
+}
+
+/// The addresses that are not on this machine; `None`: all of them are.
+fn far<'a>(all: &[&'a str]) -> Option<Vec<&'a str>> {
+    let is_near = |address: &&&str| {
+        let host = host(address).unwrap_or_default();
+        host.starts_with("localhost") || host.starts_with("127.") || host.starts_with("0.0.0.0")
+    };
+    let far: Vec<&str> = all.iter().filter(|one| !is_near(one)).copied().collect();
+    (all.is_empty() || !far.is_empty()).then_some(far)
+}
+
+/// What is secret and is sent to somebody whom it is not for.
+fn sent(solved: &Solved, send: &Send) -> Option<Issue> {
+    let mut to = solved.addresses(send.to);
+    to.extend(solved.addresses(send.event.what));
+    let far = far(&to)?;
+    let hosts: Vec<String> = far.iter().filter_map(|one| host(one)).collect();
+    let first = hosts.first()?;
+    let is_packed = solved
+        .of(send.event.what)
+        .any(|label| *label == Label::Packed);
+    let all: Vec<&str> = secrets(solved, &send.event);
+    let (name, class) = all
+        .iter()
+        .filter_map(|name| {
+            let class = verdict(name, &hosts, send.is_proof, is_packed)?;
+            Some((*name, class))
+        })
+        .max_by_key(|(_, class)| *class)?;
+    let why = format!("{name} goes to {first}");
+    let mut issue = Issue::new(Rule::Exfiltration, &send.event.file, send.event.at, why);
+    issue.class = class;
+    Some(issue)
+}
+
+/// How bad it is that something secret goes to hosts, if it is.
+fn verdict(name: &str, hosts: &[String], is_proof: bool, is_packed: bool) -> Option<Class> {
+    let is_named = name
+        .bytes()
+        .all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b'_');
+    if !is_named {
+        return Some(if is_proof { Class::Need } else { Class::Danger });
+    }
+    match owner(name) {
+        None => None,
+        Some(owner) if owner.owns(hosts) => None,
+        Some(owner) if owner.is_known() => Some(Class::Danger),
+        Some(_) if is_proof => None,
+        Some(_) if is_packed => Some(Class::Danger),
+        Some(_) => Some(Class::Need),
+    }
+}
+
+fn secrets<'a>(solved: &'a Solved, event: &Event) -> Vec<&'a str> {
+    let secrets = solved.of(event.what).filter_map(|label| match label {
+        Label::Secret(name) => Some(name.as_str()),
+        _ => None,
+    });
+    secrets.collect()
+}
+
+/// Credentials of several owners that are put together: whoever needs one of them needs no other.
+fn gathered(solved: &Solved, pack: &Event) -> Option<Issue> {
+    let names = secrets(solved, pack);
+    let owners: BTreeSet<String> = names
+        .iter()
+        .filter_map(|name| Some(owner(name)?.name))
+        .collect();
+    (owners.len() > 1).then(|| {
+        let why = format!(
+            "credentials of several owners are put together: {}",
+            names.join(", ")
+        );
+        Issue::new(Rule::Exfiltration, &pack.file, pack.at, why)
+    })
+}

@@ -1,0 +1,135 @@
+use super::facts::At;
+use super::shell::Script;
+use crate::skill::inspect::shell::{UNKNOWN, Word};
+
+/// The arguments of a command, and what they hold.
+pub(super) struct Operands<'a> {
+    /// The words.
+    pub(super) words: &'a [Word],
+    /// A value for each.
+    pub(super) values: Vec<At>,
+}
+
+impl Operands<'_> {
+    /// The arguments that are no options, and are not the values of the options that are named.
+    pub(super) fn plain(&self, options: &[&str]) -> Vec<At> {
+        let mut found = Vec::new();
+        let mut is_value = false;
+        for (word, value) in self.words.iter().zip(&self.values) {
+            let text = word.text.as_str();
+            let is_option = text.len() > 1 && text.starts_with('-');
+            if !is_value && !is_option {
+                found.push(*value);
+            }
+            is_value = !is_value && is_option && is_one(text, options) && !text.contains('=');
+        }
+        found
+    }
+
+    /// The values of options: `-o FILE`, `-sSLo FILE`, `--output=FILE`.
+    pub(super) fn after(&self, options: &[&str]) -> Vec<(&str, At)> {
+        let mut found = Vec::new();
+        let mut all = self.words.iter().zip(&self.values);
+        while let Some((word, value)) = all.next() {
+            if !is_one(&word.text, options) {
+                continue;
+            }
+            if let Some((_, said)) = word
+                .text
+                .split_once('=')
+                .filter(|_| word.text.starts_with("--"))
+            {
+                found.push((said, *value));
+            } else if let Some((next, value)) = all.next() {
+                found.push((next.text.as_str(), *value));
+            }
+        }
+        found
+    }
+
+    /// Whether an option is given.
+    pub(super) fn has(&self, options: &[&str]) -> bool {
+        self.words.iter().any(|word| is_one(&word.text, options))
+    }
+
+    /// The texts of the arguments.
+    pub(super) fn texts(&self) -> impl Iterator<Item = &str> {
+        self.words.iter().map(|word| word.text.as_str())
+    }
+}
+
+/// Whether a word is one of these options; short ones may be the last of several letters.
+fn is_one(word: &str, options: &[&str]) -> bool {
+    let name = word.split('=').next().unwrap_or_default();
+    options.iter().any(|option| {
+        let letter = option.strip_prefix('-').filter(|rest| rest.len() == 1);
+        name == *option
+            || letter.is_some_and(|letter| {
+                word.starts_with('-')
+                    && !word.starts_with("--")
+                    && word.len() <= 7
+                    && word.ends_with(letter)
+                    && word.bytes().skip(1).all(|byte| byte.is_ascii_alphabetic())
+            })
+    })
+}
+
+impl Script<'_, '_> {
+    /// The arguments of a command.
+    pub(super) fn operands<'w>(&mut self, words: &'w [Word], inner: &[At]) -> Operands<'w> {
+        let values = words.iter().map(|word| self.operand(word, inner)).collect();
+        Operands { words, values }
+    }
+
+    /// What a word holds: its text, its variables, and what commands in it print.
+    pub(super) fn operand(&mut self, word: &Word, inner: &[At]) -> At {
+        let value = self.facts.value();
+        let text = self.rendered(word);
+        for said in [
+            text.as_str(),
+            text.rsplit(['@', '=']).next().unwrap_or_default(),
+        ] {
+            self.facts.says(said, value);
+        }
+        for var in &word.vars {
+            let from = self.variable(&var.name, word.at);
+            self.facts.moves(from, value);
+            if let Some(default) = &var.default {
+                self.facts.says(default, value);
+            }
+        }
+        if word.has_command {
+            for from in inner {
+                self.facts.moves(*from, value);
+            }
+        }
+        for item in &word.items {
+            let from = self.operand(item, inner);
+            self.facts.moves(from, value);
+        }
+        value
+    }
+
+    /// The text of a word: variables with one value stand there with it, others with their names.
+    pub(super) fn rendered(&self, word: &Word) -> String {
+        let mut names = word.vars.iter();
+        let mut text = String::new();
+        for c in word.text.chars() {
+            if c != UNKNOWN {
+                text.push(c);
+                continue;
+            }
+            match names.next() {
+                Some(var) => match self.fixed.get(&var.name) {
+                    Some(fixed) => text.push_str(fixed),
+                    None => {
+                        text.push('$');
+                        text.push_str(&var.name);
+                    }
+                },
+                None => text.push('*'),
+            }
+        }
+        text
+    }
+}

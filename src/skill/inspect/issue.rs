@@ -101,6 +101,7 @@ fn help(rule: Rule) -> &'static str {
         Rule::AgentMemory | Rule::AgentSettings => {
             "let the user decide what agents obey: keep it in the skill"
         }
+        Rule::Resembling => "write the name of the package as its publisher does",
         Rule::Exfiltration => "take it out: no credential leaves the machine",
         Rule::Covert => "say what is done, and let the user see it",
         Rule::Encoded | Rule::Concealed => "write it so that a reader sees it",

@@ -76,6 +76,7 @@ rules! {
     Covert Danger "covert" "a text tells an agent to act without the user noticing";
     Encoded Danger "encoded" "a command, an order or an address is encoded, so that nobody reads it";
     Concealed Danger "concealed" "a text has words where nobody looks: behind very many blanks, or without size or colour";
+    Resembling Danger "resembling" "a package that is installed has almost the name of a well-known one";
     Miner Danger "miner" "it computes for a pool of miners";
     AgentSettings Need "agent-settings" "it changes the settings of an agent, which start programs";
     RemoteText Need "remote-text" "a text tells an agent to follow instructions that lie elsewhere and can change";
@@ -84,7 +85,7 @@ rules! {
     EnvUndeclared Need "env-undeclared" "a script reads a variable of the environment that the skill does not declare";
     NetUndeclared Need "net-undeclared" "a script reaches the network, and the skill does not declare that it may";
     NetDeclared Quality "net-declared" "a script reaches the network, as the skill declares";
-    PipeToShell Danger "pipe-to-shell" "what is fetched is executed at once";
+    PipeToShell Danger "pipe-to-shell" "what is fetched, or lies where anybody may put it, is executed";
     DecodeToShell Danger "decode-to-shell" "what is decoded is executed at once";
     EvalInput Need "eval-input" "a text that is not fixed is executed as a program (`eval`, `exec`, `sh -c`, `shell=True`)";
     Unpickled Need "unpickled" "data is read in a form that can execute programs (pickle, marshal, unsafe YAML)";

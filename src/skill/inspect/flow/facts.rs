@@ -47,10 +47,16 @@ pub(super) struct Facts {
     pub(super) stores: Vec<(At, At)>,
     /// What is fetched; `what` holds the address.
     pub(super) fetches: Vec<Event>,
+    /// Those fetches that get the source of a program, whose history anybody sees.
+    pub(super) sources: BTreeSet<usize>,
     /// What is sent.
     pub(super) sends: Vec<Send>,
     /// What is executed: a text, or files whose paths it holds.
     pub(super) runs: Vec<Event>,
+    /// What is executed as a text of Python, as far as it comes from files.
+    pub(super) texts: Vec<Event>,
+    /// The packages that are installed: where, the name, and whether it is one of npm.
+    pub(super) packages: Vec<(Event, String, bool)>,
     /// What is written in another form.
     pub(super) packs: Vec<Event>,
     /// The functions that programs in Python define.

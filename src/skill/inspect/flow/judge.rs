@@ -2,6 +2,7 @@ use std::collections::BTreeSet;
 
 use super::facts::{Event, Facts, Send};
 use super::files::read;
+use super::packages::resembles;
 use super::place::Label;
 use super::solve::{Solved, solve};
 use crate::skill::Bundle;
@@ -16,6 +17,15 @@ pub(in crate::skill::inspect) fn flow(bundle: &Bundle) -> Vec<Issue> {
     for run in &facts.runs {
         issues.extend(fetched(bundle, &facts, &solved, run));
     }
+    let all = facts.runs.iter().map(|run| (run, false));
+    for (run, is_text) in all.chain(facts.texts.iter().map(|run| (run, true))) {
+        issues.extend(foreign(&facts, &solved, run, is_text));
+    }
+    issues.extend(facts.packages.iter().filter_map(|(event, name, is_npm)| {
+        let known = resembles(name, *is_npm)?;
+        let why = format!("the package `{name}` is not `{known}`, and is called almost so");
+        Some(Issue::new(Rule::Resembling, &event.file, event.at, why))
+    }));
     for send in &facts.sends {
         issues.extend(sent(&solved, send));
     }
@@ -32,14 +42,16 @@ pub(in crate::skill::inspect) fn flow(bundle: &Bundle) -> Vec<Issue> {
 /// What comes from outside and is executed.
 fn fetched(bundle: &Bundle, facts: &Facts, solved: &Solved, run: &Event) -> Vec<Issue> {
     let fetches = solved.of(run.what).filter_map(|label| match label {
-        Label::Fetched(number) => facts.fetches.get(*number),
+        Label::Fetched(number) => Some((*number, facts.fetches.get(*number)?)),
         _ => None,
     });
     let text = bundle.text(&run.file).unwrap_or_default();
     let line = text.get(..run.at).unwrap_or(text).matches('\n').count() + 1;
-    let found = fetches.filter_map(|fetch| {
+    let found = fetches.filter_map(|(number, fetch)| {
         let from = far(&solved.addresses(fetch.what))?;
         let (rule, class) = match from.as_slice() {
+            // Whoever builds from source executes it; that is asked for.
+            _ if facts.sources.contains(&number) => (Rule::PackageInstall, Class::Need),
             [] => (Rule::PipeToShell, Class::Need),
             from if from.iter().all(|one| is_publisher(one)) => (Rule::PackageInstall, Class::Need),
             _ => (Rule::PipeToShell, Class::Danger),
@@ -53,6 +65,21 @@ fn fetched(bundle: &Bundle, facts: &Facts, solved: &Solved, run: &Event) -> Vec<
         Some(issue)
     });
     found.collect()
+}
+
+/// What is executed, is no file of the skill, and lies where anybody may put it.
+fn foreign(facts: &Facts, solved: &Solved, run: &Event, is_text: bool) -> Option<Issue> {
+    let is_open = |path: &String| {
+        let open = ["/tmp/", "/var/tmp/", "/dev/shm/"];
+        let rest = open.iter().find_map(|folder| path.strip_prefix(folder));
+        rest.is_some_and(|rest| is_text || rest.starts_with('.') || rest.contains("/."))
+    };
+    let paths = solved.paths(run.what);
+    let path = paths
+        .iter()
+        .find(|path| is_open(path) && facts.shipped(path).is_none())?;
+    let why = format!("{path} is executed: it is no file of the skill, and anybody may write it");
+    Some(Issue::new(Rule::PipeToShell, &run.file, run.at, why))
 }
 
 /// The addresses that are not on this machine; `None`: all of them are.

@@ -12,6 +12,7 @@ mod facts;
 mod files;
 mod judge;
 mod operands;
+mod packages;
 mod place;
 mod programs;
 mod python;

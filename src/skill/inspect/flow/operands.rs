@@ -90,6 +90,13 @@ impl Script<'_, '_> {
             text.rsplit(['@', '=']).next().unwrap_or_default(),
         ] {
             self.facts.says(said, value);
+            if let Some(folder) = &self.folder
+                && !said.starts_with(['/', '~', '$'])
+                && !said.contains("://")
+            {
+                let said = format!("{folder}/{said}");
+                self.facts.says(&said, value);
+            }
         }
         for var in &word.vars {
             let from = self.variable(&var.name, word.at);

@@ -5,7 +5,7 @@ use super::operands::Operands;
 use super::place::{Label, Place};
 use super::python::python;
 use super::shell::{Script, shell};
-use crate::skill::inspect::rules::{Program, programs};
+use crate::skill::inspect::rules::{Program, installs, programs};
 use crate::skill::inspect::shell::{Command, Word};
 
 /// Options of programs that fetch and send: what is said, who says it, and where the answer goes.
@@ -71,6 +71,30 @@ const QUIET: [&str; 22] = [
 const PACKERS: [&str; 10] = [
     "base64", "base32", "xxd", "od", "hexdump", "gzip", "tar", "zip", "openssl", "gpg",
 ];
+
+/// The credential that a program prints, by the name that its variable has elsewhere.
+fn keeper(program: &Program<'_>) -> Option<&'static str> {
+    let has = |words: &[&str]| words.iter().all(|word| program.has(&[word]));
+    Some(match program.name {
+        "gh" if has(&["auth", "token"]) => "GITHUB_TOKEN",
+        "gcloud" if program.has(&["print-access-token", "print-identity-token"]) => "GOOGLE_TOKEN",
+        "az" if has(&["get-access-token"]) => "AZURE_TOKEN",
+        "aws"
+            if has(&["configure", "get"])
+                || program.has(&["export-credentials", "get-session-token"]) =>
+        {
+            "AWS_SECRET_KEY"
+        }
+        "npm" if has(&["token"]) => "NPM_TOKEN",
+        "kubectl" if has(&["get"]) && program.has(&["secret", "secrets"]) => {
+            "the secrets of a cluster"
+        }
+        "security" if program.verb().starts_with("find-") => "the keychain",
+        "pass" if program.verb() == "show" => "a password store",
+        "git" if has(&["credential", "fill"]) => "a password store",
+        _ => return None,
+    })
+}
 
 impl Script<'_, '_> {
     /// Reads what the program of a command does with what it is given; `out` is what it prints.
@@ -150,12 +174,23 @@ impl Script<'_, '_> {
                     self.sets(std::slice::from_ref(name), &values);
                 }
             }
+            "git" if program.verb() == "clone" => self.clones(&program, &operands),
+            "cd" | "pushd" => {
+                let folder = program.args.first().map(|word| self.rendered(word));
+                self.folder = folder.filter(|folder| !folder.contains(['$', '*', '-']));
+            }
             "eval" => {
                 let what = self.gathered(&operands.values);
                 self.runs(program.at, what);
             }
             name if QUIET.contains(&name) => {}
             _ => self.starts(command, &program, &operands, (input, reads_names), out),
+        }
+        self.installs(&program);
+        if let Some(name) = keeper(&program) {
+            self.facts
+                .labels
+                .push((Label::Secret(name.to_owned()), out));
         }
         if PACKERS.contains(&program.name) {
             self.packs(program.at, out);
@@ -364,6 +399,65 @@ impl Script<'_, '_> {
                     self.facts.moves(out, file);
                 }
             }
+        }
+    }
+
+    /// A folder with what somebody else wrote.
+    fn clones(&mut self, program: &Program<'_>, operands: &Operands<'_>) {
+        let plain = operands.plain(&["-b", "--branch", "--depth", "-C"]);
+        let [_, from, into @ ..] = plain.as_slice() else {
+            return;
+        };
+        let got = self.facts.value();
+        self.facts.sources.insert(self.facts.fetches.len());
+        self.fetches(program.at, *from, got);
+        if let Some(into) = into.first() {
+            self.facts.stores.push((*into, got));
+            return;
+        }
+        let names: Vec<String> = program
+            .args
+            .iter()
+            .map(|word| self.rendered(word))
+            .collect();
+        for text in names.iter().filter(|text| text.contains('/')) {
+            let name = text.rsplit('/').next().unwrap_or_default();
+            let folder = self.facts.file(name.strip_suffix(".git").unwrap_or(name));
+            self.facts.moves(got, folder);
+        }
+    }
+
+    /// The packages that a program installs.
+    fn installs(&mut self, program: &Program<'_>) {
+        if installs(program).is_none() {
+            return;
+        }
+        let is_npm = matches!(
+            program.name,
+            "npm" | "pnpm" | "yarn" | "bun" | "npx" | "pnpx" | "bunx"
+        );
+        let is_pypi = program.is_python()
+            || matches!(
+                program.name,
+                "pip" | "pip3" | "pipx" | "uv" | "uvx" | "poetry"
+            );
+        if !is_npm && !is_pypi {
+            return;
+        }
+        let verbs = ["install", "i", "add", "tool", "pip", "run", "sync"];
+        let names = program.args.iter().filter(|word| {
+            word.is_fixed()
+                && !verbs.contains(&word.text.as_str())
+                && !word.text.starts_with(['-', '.', '/', '@'])
+        });
+        for word in names {
+            let file = self.source.file.to_owned();
+            let event = Event {
+                file,
+                at: word.at,
+                what: 0,
+            };
+            self.facts.packages.push((event, word.text.clone(), is_npm));
         }
     }
 

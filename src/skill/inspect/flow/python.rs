@@ -175,7 +175,14 @@ impl Program<'_, '_> {
                 .unwrap_or_default();
             let names: Vec<&str> = part.iter().filter_map(Token::name).collect();
             let to = match names.as_slice() {
-                [name] => self.variable(name),
+                [name] => {
+                    // What stands in a class is a member, too.
+                    if self.open.is_empty() {
+                        let member = self.member(name);
+                        self.facts.moves(value, member);
+                    }
+                    self.variable(name)
+                }
                 [.., last] if part.iter().any(|token| token.is('.')) => self.member(last),
                 _ => continue,
             };

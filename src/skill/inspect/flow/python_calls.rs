@@ -57,6 +57,19 @@ impl Program<'_, '_> {
             "exec" | "eval" | "runpy.run_path" | "pickle.loads" | "marshal.loads" => {
                 let value = self.all(&given);
                 self.runs(at, value);
+                let file = self.source.file.to_owned();
+                let text = Event {
+                    file,
+                    at,
+                    what: value,
+                };
+                self.facts.texts.push(text);
+            }
+            _ if whole.starts_with("sys.stdin.") => {
+                let from = self
+                    .facts
+                    .place(Place::Input(Rc::clone(&self.source.scope)));
+                self.facts.moves(from, result);
             }
             "urllib.request.urlretrieve" => {
                 let mut all = given.iter();

@@ -36,6 +36,8 @@ pub(super) struct Script<'a, 's> {
     /// What each command prints.
     outputs: BTreeMap<usize, At>,
     pub(super) depth: usize,
+    /// The folder into which the script went.
+    pub(super) folder: Option<String>,
 }
 
 /// Reads the facts of a text with commands; gives what they print.
@@ -63,6 +65,7 @@ pub(super) fn shell(
         function: None,
         printed: Vec::new(),
         outputs: BTreeMap::new(),
+        folder: None,
         facts,
         source,
         depth,

@@ -3,6 +3,7 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use super::commands::Found;
+use super::transposed::transposed;
 use crate::skill::inspect::Rule;
 
 static BLOBS: LazyLock<Option<Regex>> = LazyLock::new(|| {
@@ -27,21 +28,22 @@ pub(super) fn encoded(text: &str) -> Vec<Found> {
     found
 }
 
+/// Whether a text is a command, an order or an address that harms.
+pub(super) fn harms(text: &str) -> bool {
+    HARMS.as_ref().is_some_and(|harms| harms.is_match(text))
+}
+
 /// Commands, orders and addresses that are encoded.
 pub(super) fn blobs(text: &str) -> Vec<Found> {
-    let (Some(blobs), Some(harms)) = (BLOBS.as_ref(), HARMS.as_ref()) else {
+    let Some(blobs) = BLOBS.as_ref() else {
         return Vec::new();
     };
-    let mut found = Vec::new();
+    let mut found = transposed(text);
     for seen in blobs.find_iter(text) {
         let blob = seen.as_str();
         let blob = blob.get(..MOST).unwrap_or(blob);
         let inner = [base64(blob), hexadecimal(blob)];
-        if inner
-            .into_iter()
-            .flatten()
-            .any(|inner| harms.is_match(&inner))
-        {
+        if inner.into_iter().flatten().any(|inner| harms(&inner)) {
             let why = "a command or an address is encoded, so that nobody reads it";
             found.push((Rule::Encoded, seen.start(), why.to_owned()));
         }

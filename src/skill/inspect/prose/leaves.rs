@@ -15,7 +15,6 @@ static SENDS: LazyLock<Vec<Regex>> = LazyLock::new(|| {
     let all = [
         format!(r"{NET}[^\n]*(?:\$\(\s*(?:env|printenv|set)\b|\$\(\s*(?:cat|base64|gzip|tar)\b[^)\n]*{SECRETS}|@[^\s]*{SECRETS}|<\s*\S*{SECRETS})"),
         format!(r"(?:(?:^|[;&|(`]\s*)(?:env|printenv)\b|\b(?:cat|base64|tar|zip|gzip|grep|find)\b[^\n|]*{SECRETS})[^\n]*\|[^\n]*(?:{NET}|\bopenssl s_client\b)"),
-        format!(r"\b(?:scp|rsync|sftp|rclone)\b[^\n]*{SECRETS}[^\n]*:"),
         r"\b(?:echo|printf)\b[^\n|]*(?:\$\{?\w*(?:token|secret|key|passw\w*|credential)\w*\}?|credential|secret)[^\n|]*\|[^\n]*\b(?:curl|nc|ncat|netcat)\b[^\n]*".to_owned(),
         r"\becho\b[^\n|]*\|\s*base(?:64|32)\b[^\n|]*\|[^\n]*\b(?:curl|nc|ncat|netcat)\b[^\n]*".to_owned(),
         r"\b(?:dig|nslookup|host|ping|curl)\b[^\n]*\$\([^)\n]*(?:base(?:64|32)|xxd|od\s)[^)\n]*\)\.[\w.-]+".to_owned(),

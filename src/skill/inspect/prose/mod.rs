@@ -13,6 +13,7 @@ mod obeyed;
 mod parts;
 mod places;
 mod says;
+mod transposed;
 mod unseen;
 
 pub(super) use leaves::{is_credential, keeps_credentials, owner};

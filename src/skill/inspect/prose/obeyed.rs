@@ -133,7 +133,7 @@ fn shells(passage: &Passage<'_>) -> Vec<Found> {
     let harms = |issue: &Issue| {
         matches!(
             issue.rule,
-            Rule::PipeToShell | Rule::DecodeToShell | Rule::ReverseShell
+            Rule::PipeToShell | Rule::DecodeToShell | Rule::ReverseShell | Rule::WorldWritable
         )
     };
     let found = look.issues.into_iter().filter(harms);

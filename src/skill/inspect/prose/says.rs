@@ -92,6 +92,14 @@ static ORDERS: LazyLock<Vec<Order>> = LazyLock::new(|| {
         ),
         order(
             Rule::Exfiltration,
+            "it asks for a credential and puts it into an address",
+            &[
+                r"(?s)\b(?:ask|prompt|request|take|use|obtain|get|read|their|user'?s)\b.{0,120}?\b(?:passwords?|passphrases?|secrets?|credentials?|api[ -]?keys?|(?:access|auth|session|github|gitlab|personal)[ -]?tokens?|private keys?|seed phrases?|recovery phrases?)\b",
+                r"https?://[^\s)`'\x22]*[?&][\w.-]+=(?:<|\{|\[|\$|%7B)[^\s)`'\x22&]*(?:key|token|secret|pass|cred|phrase|auth)",
+            ],
+        ),
+        order(
+            Rule::Exfiltration,
             "it shows a picture whose address carries what was said, or a credential, to its server",
             &[
                 r"!\[[^\]]*\]\(https?://[^)\s]*[?&][^)\s]*=[^)\s]*(?:\{\{?|\$\{?|<|\[)\s*[^)}\]>]*(?:conversation|history|message|prompt|secret|token|key|passw|credential|session|env|content|context)",

@@ -280,7 +280,7 @@ fn certificates(look: &mut Look<'_>, program: &Program<'_>) {
 }
 
 /// What installs packages, if it does.
-pub(super) fn installs(program: &Program<'_>) -> Option<String> {
+pub(in crate::skill::inspect) fn installs(program: &Program<'_>) -> Option<String> {
     let verb = program.verb();
     let has = |verbs: &[&str]| verbs.contains(&verb);
     let says = |verb: &str| Some(format!("{} {verb}", program.name));

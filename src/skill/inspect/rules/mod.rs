@@ -18,6 +18,7 @@ mod values;
 
 pub use private::private;
 
+pub(super) use danger::installs;
 pub(super) use look::{Given, Look};
 pub(super) use network::reaches_network;
 pub(super) use other::other;

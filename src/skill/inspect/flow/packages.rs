@@ -1,0 +1,76 @@
+use std::collections::BTreeSet;
+use std::sync::LazyLock;
+
+/// The names of the packages that are fetched most from PyPI and from npm, and of those that are
+/// really called almost so.
+const NAMES: &str = include_str!("packages.txt");
+
+static PYPI: LazyLock<BTreeSet<&str>> = LazyLock::new(|| names("[pypi]"));
+static NPM: LazyLock<BTreeSet<&str>> = LazyLock::new(|| names("[npm]"));
+
+fn names(of: &str) -> BTreeSet<&'static str> {
+    let section = NAMES.split_once(of).map_or("", |(_, rest)| rest);
+    let section = section.split('[').next().unwrap_or_default();
+    section.split_whitespace().collect()
+}
+
+/// The shortest name that is looked at: short ones have many neighbours.
+const SHORTEST: usize = 5;
+
+/// The well-known package whose name is almost that of another: one letter is missing, too many,
+/// another one, or two have changed places.
+pub(super) fn resembles(package: &str, is_npm: bool) -> Option<&'static str> {
+    let name = package
+        .split(['=', '<', '>', '[', '~', '!', ';', '@'])
+        .next()?;
+    let name = name.to_ascii_lowercase();
+    let name = if is_npm { name } else { name.replace('_', "-") };
+    let known = if is_npm { &NPM } else { &PYPI };
+    if name.len() < SHORTEST || known.contains(name.as_str()) {
+        return None;
+    }
+    known.iter().copied().find(|one| is_almost(&name, one))
+}
+
+/// Whether one change makes one word of the other.
+fn is_almost(one: &str, other: &str) -> bool {
+    let (one, other) = (one.as_bytes(), other.as_bytes());
+    let same = one.iter().zip(other).take_while(|(a, b)| a == b).count();
+    let rest = |text: &'_ [u8], skip: usize| text.get(same + skip..).unwrap_or_default().to_vec();
+    if one.len() == other.len() {
+        let swapped = match (one.get(same..same + 2), other.get(same..same + 2)) {
+            (Some([a, b]), Some([c, d])) => a == d && b == c,
+            _ => false,
+        };
+        return rest(one, 1) == rest(other, 1) || swapped && rest(one, 2) == rest(other, 2);
+    }
+    match one.len().abs_diff(other.len()) {
+        1 if one.len() > other.len() => rest(one, 1) == rest(other, 0),
+        1 => rest(one, 0) == rest(other, 1),
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::resembles;
+
+    #[test]
+    fn one_slip_of_a_finger_makes_another_package() {
+        for (name, is_npm, expected) in [
+            ("reqeusts", false, Some("requests")),
+            ("requestss==2.0", false, Some("requests")),
+            ("Nunpy", false, Some("numpy")),
+            ("expres", true, Some("express")),
+            ("typescirpt", true, Some("typescript")),
+            ("requests", false, None),
+            ("typing_extensions", false, None),
+            ("pydantic[email]", false, None),
+            ("psycopg2", false, None),
+            ("my-own-tool", false, None),
+            ("axois", false, None),
+        ] {
+            assert_eq!(resembles(name, is_npm), expected, "{name}");
+        }
+    }
+}

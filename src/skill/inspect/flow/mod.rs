@@ -8,6 +8,7 @@
 //!
 //! Pure. Takes time in the size of the files; what is larger than the bounds in [`facts`] is cut.
 
+mod archives;
 mod facts;
 mod files;
 mod judge;
@@ -19,7 +20,9 @@ mod python;
 mod python_calls;
 mod shell;
 mod solve;
+mod starts;
 mod statements;
 mod texts;
+mod transfers;
 
 pub(super) use judge::flow;

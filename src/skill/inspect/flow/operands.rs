@@ -126,15 +126,15 @@ impl Script<'_, '_> {
                 text.push(c);
                 continue;
             }
-            match names.next() {
-                Some(var) => match self.fixed.get(&var.name) {
-                    Some(fixed) => text.push_str(fixed),
-                    None => {
-                        text.push('$');
-                        text.push_str(&var.name);
-                    }
-                },
-                None => text.push('*'),
+            let var = names.next();
+            let fixed = var.and_then(|var| self.fixed.get(&var.name));
+            match (var, fixed) {
+                (_, Some(fixed)) => text.push_str(fixed),
+                (Some(var), None) => {
+                    text.push('$');
+                    text.push_str(&var.name);
+                }
+                (None, None) => text.push('*'),
             }
         }
         text

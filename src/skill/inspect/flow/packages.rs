@@ -1,7 +1,7 @@
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
-/// The names of the packages that are fetched most from PyPI and from npm, and of those that are
+/// The names of the packages that are fetched most from `PyPI` and from npm, and of those that are
 /// really called almost so.
 const NAMES: &str = include_str!("packages.txt");
 

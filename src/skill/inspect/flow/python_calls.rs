@@ -11,296 +11,72 @@ use crate::skill::inspect::rules::reaches_network;
 /// An argument: its name, and its tokens.
 type Given<'t> = (Option<&'t str>, &'t [Token]);
 
-impl Program<'_, '_> {
-    /// What a call gives. `whole` is the whole name of what is called, `first` its first part as it
-    /// stands there.
-    pub(super) fn call(&mut self, (whole, at): (&str, usize), first: &str, args: &[Token]) -> At {
-        let given: Vec<Given<'_>> = parts(args).into_iter().map(named).collect();
-        let last = whole.rsplit('.').next().unwrap_or_default();
-        let result = self.facts.value();
-        let is_net = reaches_network(whole);
-        let is_member = whole.contains('.');
-        match whole {
-            "len" | "bool" | "isinstance" | "print_usage" | "os.path.exists" | "os.path.isfile"
-            | "hash" | "id" | "type" => {
-                self.all(&given);
-            }
-            "os.getenv" | "os.environ.get" | "os.environ.pop" | "os.environ.__getitem__" => {
-                let key = given.first().and_then(|(_, tokens)| tokens.first());
-                if let Some(key) = key.and_then(Token::text) {
-                    self.environment(Some(key), result);
-                }
-            }
-            "os.environ.copy" | "os.environ.items" | "os.environ.values" => {
-                self.environment(None, result);
-            }
-            "input" => {
-                let from = self
-                    .facts
-                    .place(Place::Input(Rc::clone(&self.source.scope)));
-                self.facts.moves(from, result);
-            }
-            "print" => {
-                let value = self.all(&given);
-                let to = self
-                    .facts
-                    .place(Place::Output(Rc::clone(&self.source.scope)));
-                self.facts.moves(value, to);
-            }
-            "open" | "io.open" | "os.open" => {
-                let path = given.first().map(|(_, tokens)| self.value(tokens));
-                if let Some(path) = path {
-                    self.facts.moves(path, result);
-                    self.facts.loads.push((path, result));
-                }
-            }
-            "exec" | "eval" | "runpy.run_path" | "pickle.loads" | "marshal.loads" => {
-                let value = self.all(&given);
-                self.runs(at, value);
-                let file = self.source.file.to_owned();
-                let text = Event {
-                    file,
-                    at,
-                    what: value,
-                };
-                self.facts.texts.push(text);
-            }
-            _ if whole.starts_with("sys.stdin.") => {
-                let from = self
-                    .facts
-                    .place(Place::Input(Rc::clone(&self.source.scope)));
-                self.facts.moves(from, result);
-            }
-            "urllib.request.urlretrieve" => {
-                let mut all = given.iter();
-                let from = all.next().map(|(_, tokens)| self.value(tokens));
-                let into = all.next().map(|(_, tokens)| self.value(tokens));
-                if let (Some(from), Some(into)) = (from, into) {
-                    self.fetches(at, from, result);
-                    self.facts.stores.push((into, result));
-                }
-            }
-            "os.system" | "os.popen" => self.starts(at, &given, result),
-            _ if whole.starts_with("subprocess.") || whole.starts_with("os.exec") => {
-                self.starts(at, &given, result);
-            }
-            _ if is_net || is_member && SENDS.contains(&last) => {
-                self.transfers(at, (whole, first), &given, result);
-            }
-            _ => self.other(at, (whole, first), &given, result),
-        }
-        result
-    }
-
-    /// A function of the skill, or one that gives what it is given.
-    fn other(&mut self, at: usize, (whole, first): (&str, &str), given: &[Given<'_>], result: At) {
-        let last = whole.rsplit('.').next().unwrap_or_default();
-        if self.facts.functions.contains(last) {
-            for (number, (name, tokens)) in given.iter().enumerate() {
-                let value = self.value(tokens);
-                let key = name.map_or_else(|| number.to_string(), str::to_owned);
-                let to = self.facts.place(Place::Argument(last.to_owned(), key));
-                self.facts.moves(value, to);
-            }
-            let from = self.facts.place(Place::Result(last.to_owned()));
-            self.facts.moves(from, result);
-            return;
-        }
-        let value = self.all(given);
-        self.facts.moves(value, result);
-        // `shutil.move(a, b)`
-        if matches!(
-            whole,
-            "shutil.move"
-                | "shutil.copy"
-                | "shutil.copyfile"
-                | "shutil.copy2"
-                | "os.rename"
-                | "os.replace"
-        ) && let [(_, from), (_, to)] = given
-        {
-            let (from, to, held) = (self.value(from), self.value(to), self.facts.value());
-            self.facts.loads.push((from, held));
-            self.facts.stores.push((to, held));
-        }
-        if whole == "os.chmod" {
-            self.runs(at, value);
-        }
-        if whole.starts_with("base64.b") && !whole.contains("decode")
-            || matches!(
-                whole,
-                "json.dumps"
-                    | "zlib.compress"
-                    | "gzip.compress"
-                    | "binascii.hexlify"
-                    | "pickle.dumps"
-            )
-        {
-            self.packs(at, result);
-        }
-        if first == whole || !whole.contains('.') || first.is_empty() {
-            return;
-        }
-        let is_own = whole.starts_with(first);
-        if !is_own {
-            return;
-        }
-        let receiver = whole.rsplit_once('.').map_or("", |(before, _)| before);
-        let mut text = String::from("{");
-        text.push_str(receiver);
-        text.push('}');
-        self.says(&text, false, result);
-        let holder = self.facts.value();
-        self.says(&text, false, holder);
-        match last {
-            "write" | "writelines" | "write_text" | "write_bytes" => {
-                self.facts.stores.push((holder, value));
-            }
-            "read" | "readlines" | "read_text" | "read_bytes" => {
-                self.facts.loads.push((holder, result));
-            }
-            "append" | "update" | "extend" | "add" | "insert" | "setdefault" => {
-                self.receives(receiver, value);
-            }
-            _ => {}
-        }
-    }
-
-    /// Something of the network: it sends what it is given, and gives what is answered.
-    fn transfers(
-        &mut self,
-        at: usize,
-        (whole, first): (&str, &str),
-        given: &[Given<'_>],
-        result: At,
-    ) {
-        let (mut said, mut proof, mut all) = (Vec::new(), Vec::new(), Vec::new());
-        for (name, tokens) in given {
-            let value = self.value(tokens);
-            let is_proof = matches!(
-                name,
-                Some("headers" | "auth" | "cert" | "cookies" | "api_key" | "token")
-            );
-            if is_proof { &mut proof } else { &mut said }.push(value);
-            all.push(value);
-        }
-        let to = self.gathered(&all);
-        if whole.starts_with(first) {
-            let receiver = whole.rsplit_once('.').map_or("", |(before, _)| before);
-            self.says(&format!("{{{receiver}}}"), false, to);
-        }
-        let said = self.gathered(&said);
-        let proof = self.gathered(&proof);
-        for (what, is_proof) in [(said, false), (proof, true)] {
-            let file = self.source.file.to_owned();
-            let event = Event { file, at, what };
-            self.facts.sends.push(Send {
-                event,
-                to,
-                is_proof,
-            });
-        }
-        self.fetches(at, to, result);
-        // A request that is only put together is sent by somebody else.
-        if whole.ends_with(".Request") || whole.ends_with("Session") || whole.ends_with("Client") {
-            self.facts.moves(to, result);
-        }
-    }
-
-    /// A program of the system: the command is read as the shell reads it.
-    fn starts(&mut self, at: usize, given: &[Given<'_>], result: At) {
-        for (name, tokens) in given.iter().skip(1) {
-            let value = self.value(tokens);
-            if *name == Some("input") {
-                self.facts.moves(value, result);
-            }
-        }
-        let Some((_, tokens)) = given.first() else {
-            return;
-        };
-        self.value(tokens);
-        let (open, is_list) = match tokens {
-            [open, inner @ .., close] if open.is('[') && close.is(']') => (inner, true),
-            tokens => (*tokens, false),
-        };
-        let words: Vec<String> = parts(open)
-            .into_iter()
-            .map(|part| word(part, is_list))
-            .collect();
-        let text = words.join(" ");
-        // What Python puts into a command has the same names in it.
-        let scope = self.scope();
-        let source = Source {
-            file: self.source.file,
-            scope,
-            counts: &|_| true,
-        };
-        let text = text.as_str();
-        let printed = shell_with(self, &source, text, at);
-        for from in printed {
-            self.facts.moves(from, result);
-        }
-    }
-
-    fn fetches(&mut self, at: usize, from: At, into: At) {
-        let label = self.facts.fetch(self.source.file, at, from);
-        self.facts.labels.push((label, into));
-    }
-
-    fn runs(&mut self, at: usize, what: At) {
-        let file = self.source.file.to_owned();
-        self.facts.runs.push(Event { file, at, what });
-    }
-
-    fn packs(&mut self, at: usize, what: At) {
-        let file = self.source.file.to_owned();
-        self.facts.labels.push((Label::Packed, what));
-        self.facts.packs.push(Event { file, at, what });
-    }
-
-    fn all(&mut self, given: &[Given<'_>]) -> At {
-        let all: Vec<At> = given.iter().map(|(_, tokens)| self.value(tokens)).collect();
-        self.gathered(&all)
-    }
-
-    fn gathered(&mut self, values: &[At]) -> At {
-        let all = self.facts.value();
-        values.iter().for_each(|from| self.facts.moves(*from, all));
-        all
-    }
-}
-
-fn shell_with(
-    program: &mut Program<'_, '_>,
-    source: &Source<'_>,
-    text: &str,
+/// A call of a function.
+struct Call<'t> {
+    /// Its whole name, with that of its module.
+    whole: &'t str,
+    /// The first part of its name as it stands there.
+    first: &'t str,
+    /// Where, in bytes.
     at: usize,
-) -> Vec<At> {
-    let depth = program.depth + 1;
-    let from = program.facts.runs.len();
-    let (fetched, sent) = (program.facts.fetches.len(), program.facts.sends.len());
-    let printed = shell(program.facts, source, (text, 0), depth);
-    // They stand where the call stands.
-    program
-        .facts
-        .runs
-        .iter_mut()
-        .skip(from)
-        .for_each(|event| event.at = at);
-    program
-        .facts
-        .fetches
-        .iter_mut()
-        .skip(fetched)
-        .for_each(|event| event.at = at);
-    program
-        .facts
-        .sends
-        .iter_mut()
-        .skip(sent)
-        .for_each(|send| send.event.at = at);
-    printed
+    /// Its arguments.
+    given: Vec<Given<'t>>,
+    /// What it gives.
+    result: At,
 }
+
+impl Call<'_> {
+    fn last(&self) -> &str {
+        self.whole.rsplit('.').next().unwrap_or_default()
+    }
+
+    /// The variable, or the member of one, whose member is called.
+    fn receiver(&self) -> Option<&str> {
+        let (receiver, _) = self.whole.rsplit_once('.')?;
+        let is_own = !self.first.is_empty() && self.whole.starts_with(self.first);
+        is_own.then_some(receiver)
+    }
+}
+
+/// Functions whose results say nothing of what they are given.
+const QUIET: [&str; 8] = [
+    "len",
+    "bool",
+    "isinstance",
+    "os.path.exists",
+    "os.path.isfile",
+    "hash",
+    "id",
+    "type",
+];
+
+/// Functions that execute the text that they are given.
+const EXECUTES: [&str; 5] = [
+    "exec",
+    "eval",
+    "runpy.run_path",
+    "pickle.loads",
+    "marshal.loads",
+];
+
+/// Functions that put a file in another place.
+const COPIES: [&str; 6] = [
+    "shutil.move",
+    "shutil.copy",
+    "shutil.copyfile",
+    "shutil.copy2",
+    "os.rename",
+    "os.replace",
+];
+
+/// Functions that write what they are given in another form.
+const PACKS: [&str; 5] = [
+    "json.dumps",
+    "zlib.compress",
+    "gzip.compress",
+    "binascii.hexlify",
+    "pickle.dumps",
+];
 
 /// Members that send, whatever they are members of.
 const SENDS: [&str; 9] = [
@@ -315,43 +91,267 @@ const SENDS: [&str; 9] = [
     "storbinary",
 ];
 
+/// Names of arguments that say who asks.
+const PROOF: [&str; 6] = ["headers", "auth", "cert", "cookies", "api_key", "token"];
+
+impl Program<'_, '_> {
+    /// What a call gives. `whole` is the whole name of what is called, `first` its first part as it
+    /// stands there.
+    pub(super) fn call(&mut self, (whole, at): (&str, usize), first: &str, args: &[Token]) -> At {
+        let result = self.facts.value();
+        let call = Call {
+            whole,
+            first,
+            at,
+            given: parts(args).into_iter().map(named).collect(),
+            result,
+        };
+        let starts = ["subprocess.", "os.exec", "os.system", "os.popen"];
+        let sends = whole.contains('.') && SENDS.contains(&call.last());
+        if QUIET.contains(&whole) {
+            self.all(&call);
+        } else if EXECUTES.contains(&whole) {
+            let what = self.all(&call);
+            let event = self.event(at, what);
+            self.facts.runs.push(event.clone());
+            self.facts.texts.push(event);
+        } else if starts.iter().any(|begin| whole.starts_with(begin)) {
+            self.starts(&call);
+        } else if whole == "urllib.request.urlretrieve" {
+            self.retrieves(&call);
+        } else if reaches_network(whole) || sends {
+            self.transfers(&call);
+        } else if !self.reads(&call) {
+            self.other(&call);
+        }
+        result
+    }
+
+    /// Functions that read the environment, the input or a file; whether it is one of them.
+    fn reads(&mut self, call: &Call<'_>) -> bool {
+        let result = call.result;
+        match call.whole {
+            "os.getenv" | "os.environ.get" | "os.environ.pop" => {
+                let key = call.given.first().and_then(|(_, tokens)| tokens.first());
+                if let Some(key) = key.and_then(Token::text) {
+                    self.environment(Some(key), result);
+                }
+            }
+            "os.environ.copy" | "os.environ.items" | "os.environ.values" => {
+                self.environment(None, result);
+            }
+            "print" => {
+                let value = self.all(call);
+                let to = Place::Output(Rc::clone(&self.source.scope));
+                let to = self.facts.place(to);
+                self.facts.moves(value, to);
+            }
+            "open" | "io.open" => {
+                if let Some((_, tokens)) = call.given.first() {
+                    let path = self.value(tokens);
+                    self.facts.moves(path, result);
+                    self.facts.loads.push((path, result));
+                }
+            }
+            whole if whole == "input" || whole.starts_with("sys.stdin.") => {
+                let from = Place::Input(Rc::clone(&self.source.scope));
+                let from = self.facts.place(from);
+                self.facts.moves(from, result);
+            }
+            _ => return false,
+        }
+        true
+    }
+
+    /// A function of the skill, or one that gives what it is given.
+    fn other(&mut self, call: &Call<'_>) {
+        let last = call.last();
+        if self.facts.functions.contains(last) {
+            for (number, (name, tokens)) in call.given.iter().enumerate() {
+                let value = self.value(tokens);
+                let key = name.map_or_else(|| number.to_string(), str::to_owned);
+                let to = self.facts.place(Place::Argument(last.to_owned(), key));
+                self.facts.moves(value, to);
+            }
+            let from = self.facts.place(Place::Result(last.to_owned()));
+            self.facts.moves(from, call.result);
+            return;
+        }
+        let value = self.all(call);
+        self.facts.moves(value, call.result);
+        if COPIES.contains(&call.whole)
+            && let [(_, from), (_, to)] = call.given.as_slice()
+        {
+            let (from, to, held) = (self.value(from), self.value(to), self.facts.value());
+            self.facts.loads.push((from, held));
+            self.facts.stores.push((to, held));
+        }
+        if call.whole == "os.chmod" {
+            let event = self.event(call.at, value);
+            self.facts.runs.push(event);
+        }
+        let encodes = call.whole.starts_with("base64.") && !call.whole.contains("decode");
+        if encodes || PACKS.contains(&call.whole) {
+            let event = self.event(call.at, call.result);
+            self.facts.labels.push((Label::Packed, call.result));
+            self.facts.packs.push(event);
+        }
+        self.member_of(call, value);
+    }
+
+    /// A member of a variable: it gives what the variable holds, and may change it.
+    fn member_of(&mut self, call: &Call<'_>, value: At) {
+        let Some(receiver) = call.receiver() else {
+            return;
+        };
+        let holder = self.facts.value();
+        self.says(&format!("{{{receiver}}}"), false, holder);
+        self.facts.moves(holder, call.result);
+        match call.last() {
+            "write" | "writelines" | "write_text" | "write_bytes" => {
+                self.facts.stores.push((holder, value));
+            }
+            "read" | "readlines" | "read_text" | "read_bytes" => {
+                self.facts.loads.push((holder, call.result));
+            }
+            "append" | "update" | "extend" | "add" | "insert" | "setdefault" => {
+                self.receives(receiver, value);
+            }
+            _ => {}
+        }
+    }
+
+    /// Something of the network: it sends what it is given, and gives what is answered.
+    fn transfers(&mut self, call: &Call<'_>) {
+        let (mut said, mut proof) = (Vec::new(), Vec::new());
+        for (name, tokens) in &call.given {
+            let value = self.value(tokens);
+            let is_proof = name.is_some_and(|name| PROOF.contains(&name));
+            if is_proof { &mut proof } else { &mut said }.push(value);
+        }
+        let to = self.gathered(&said);
+        if let Some(receiver) = call.receiver() {
+            self.says(&format!("{{{receiver}}}"), false, to);
+        }
+        let said = self.gathered(&said);
+        let proof = self.gathered(&proof);
+        for (what, is_proof) in [(said, false), (proof, true)] {
+            let event = self.event(call.at, what);
+            self.facts.sends.push(Send {
+                event,
+                to,
+                is_proof,
+            });
+        }
+        self.fetches(call.at, to, call.result);
+        // A request that is only put together is sent by somebody else.
+        if call.last() == "Request" {
+            self.facts.moves(to, call.result);
+        }
+    }
+
+    /// `urlretrieve(address, path)`.
+    fn retrieves(&mut self, call: &Call<'_>) {
+        if let [(_, from), (_, into), ..] = call.given.as_slice() {
+            let (from, into) = (self.value(from), self.value(into));
+            self.fetches(call.at, from, call.result);
+            self.facts.stores.push((into, call.result));
+        }
+    }
+
+    /// A program of the system: the command is read as the shell reads it.
+    fn starts(&mut self, call: &Call<'_>) {
+        for (name, tokens) in call.given.iter().skip(1) {
+            let value = self.value(tokens);
+            if *name == Some("input") {
+                self.facts.moves(value, call.result);
+            }
+        }
+        let Some((_, tokens)) = call.given.first() else {
+            return;
+        };
+        self.value(tokens);
+        let words: Vec<String> = match tokens {
+            [open, inner @ .., close] if open.is('[') && close.is(']') => {
+                let words = parts(inner).into_iter().map(word);
+                words.map(|word| quoted(&word)).collect()
+            }
+            tokens => parts(tokens).into_iter().map(word).collect(),
+        };
+        // What Python puts into a command has the same names in it.
+        let source = Source {
+            file: self.source.file,
+            scope: self.scope(),
+            counts: &|_| true,
+        };
+        let (ran, fetched) = (self.facts.runs.len(), self.facts.fetches.len());
+        let sent = self.facts.sends.len();
+        let text = (words.join(" "), 0);
+        for from in shell(self.facts, &source, (&text.0, text.1), self.depth + 1) {
+            self.facts.moves(from, call.result);
+        }
+        // All of it stands where the call stands.
+        let runs = self.facts.runs.iter_mut().skip(ran);
+        let fetches = self.facts.fetches.iter_mut().skip(fetched);
+        let sends = self.facts.sends.iter_mut().skip(sent);
+        let sends = sends.map(|send| &mut send.event);
+        for event in runs.chain(fetches).chain(sends) {
+            event.at = call.at;
+        }
+    }
+
+    fn event(&self, at: usize, what: At) -> Event {
+        let file = self.source.file.to_owned();
+        Event { file, at, what }
+    }
+
+    fn fetches(&mut self, at: usize, from: At, into: At) {
+        let label = self.facts.fetch(self.source.file, at, from);
+        self.facts.labels.push((label, into));
+    }
+
+    fn all(&mut self, call: &Call<'_>) -> At {
+        let all: Vec<At> = call
+            .given
+            .iter()
+            .map(|(_, tokens)| self.value(tokens))
+            .collect();
+        self.gathered(&all)
+    }
+
+    fn gathered(&mut self, values: &[At]) -> At {
+        let all = self.facts.value();
+        for from in values {
+            self.facts.moves(*from, all);
+        }
+        all
+    }
+}
+
 fn named(part: &[Token]) -> Given<'_> {
     match part {
-        [name, is, rest @ ..]
-            if name.name().is_some()
-                && is.is('=')
-                && !rest.first().is_some_and(|next| next.is('=')) =>
-        {
-            (name.name(), rest)
+        [name, is, next, ..] if name.name().is_some() && is.is('=') && !next.is('=') => {
+            (name.name(), part.get(2..).unwrap_or_default())
         }
         _ => (None, part),
     }
 }
 
-/// A part of a command as the shell would have it.
-fn word(part: &[Token], is_quoted: bool) -> String {
-    let mut text = String::new();
-    for token in part {
-        match &token.kind {
-            Kind::Text(said, is_known) => {
-                let said = if *is_known {
-                    said.to_string()
-                } else {
-                    said.replace('{', "${")
-                };
-                text.push_str(&said);
-            }
-            Kind::Name(name) => {
-                text.push_str("${");
-                text.push_str(name);
-                text.push('}');
-            }
-            _ => {}
-        }
-    }
-    if is_quoted && !text.contains('"') {
-        format!("\"{text}\"")
+/// A part of a command as the shell would have it: a name stands there as a variable.
+fn word(part: &[Token]) -> String {
+    let text = |token: &Token| match &token.kind {
+        Kind::Text(said, true) => said.to_string(),
+        Kind::Text(said, false) => said.replace('{', "${"),
+        Kind::Name(name) => format!("${{{name}}}"),
+        _ => String::new(),
+    };
+    part.iter().map(text).collect()
+}
+
+fn quoted(word: &str) -> String {
+    if word.contains('"') {
+        word.to_owned()
     } else {
-        text
+        format!("\"{word}\"")
     }
 }

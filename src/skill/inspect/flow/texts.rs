@@ -41,18 +41,17 @@ pub(super) fn texts(facts: &mut Facts, path: &str, text: &str) {
             scope: Rc::clone(&scope),
             counts: &counts,
         };
-        match passage.fence {
-            Some(language) => fence(facts, &source, &passage, language),
-            None => {
-                for (at, code) in spans(passage.text) {
-                    // One word alone names something.
-                    if code.contains(' ') {
-                        shell(facts, &source, (code, passage.at + at), 0);
-                    }
-                }
-                sentences(facts, &source, &passage);
+        if let Some(language) = passage.fence {
+            fence(facts, &source, &passage, language);
+            continue;
+        }
+        for (at, code) in spans(passage.text) {
+            // One word alone names something.
+            if code.contains(' ') {
+                shell(facts, &source, (code, passage.at + at), 0);
             }
         }
+        sentences(facts, &source, &passage);
     }
 }
 
@@ -95,69 +94,97 @@ fn sentences(facts: &mut Facts, source: &Source<'_>, passage: &Passage<'_>) {
     }
 }
 
-fn sentence(facts: &mut Facts, source: &Source<'_>, (line, at): (&str, usize)) {
-    let verb = |number: usize| {
+/// A sentence: where it stands, the paths in it, and what it tells to do.
+struct Sentence<'a> {
+    file: &'a str,
+    line: &'a str,
+    at: usize,
+    paths: Vec<(usize, &'a str)>,
+}
+
+impl<'a> Sentence<'a> {
+    fn of(file: &'a str, line: &'a str, at: usize) -> Self {
+        let found = PATHS.as_ref().into_iter();
+        let found = found.flat_map(|paths| paths.captures_iter(line));
+        let paths = found.filter_map(|found| found.get(1));
+        // What follows a colon is an address.
+        let is_path =
+            |path: &regex::Match<'_>| !line.get(..path.start()).unwrap_or_default().ends_with(':');
+        let paths = paths.filter(is_path);
+        Self {
+            file,
+            line,
+            at,
+            paths: paths.map(|path| (path.start(), path.as_str())).collect(),
+        }
+    }
+
+    /// Where one of the verbs stands.
+    fn verb(&self, number: usize) -> Option<usize> {
         let verb = VERBS.get(number).and_then(Option::as_ref)?;
-        verb.find(line).map(|verb| verb.start())
-    };
-    let paths: Vec<(usize, &str)> = PATHS
-        .as_ref()
-        .into_iter()
-        .flat_map(|paths| paths.captures_iter(line))
-        .filter_map(|found| found.get(1))
-        .filter(|path| !line.get(..path.start()).unwrap_or_default().ends_with(':'))
-        .map(|path| (path.start(), path.as_str()))
-        .collect();
-    let held = |facts: &mut Facts, from: usize| -> At {
+        verb.find(self.line).map(|verb| verb.start())
+    }
+
+    /// A value that holds the paths from a place of the sentence on.
+    fn held(&self, facts: &mut Facts, from: usize) -> At {
         let value = facts.value();
-        for (_, path) in paths.iter().filter(|(at, _)| *at >= from) {
+        for (_, path) in self.paths.iter().filter(|(at, _)| *at >= from) {
             facts.says(path, value);
         }
         value
-    };
-    let event = |what: At| Event {
-        file: source.file.to_owned(),
-        at,
-        what,
-    };
+    }
+
+    fn event(&self, what: At) -> Event {
+        let file = self.file.to_owned();
+        let at = self.at;
+        Event { file, at, what }
+    }
+}
+
+fn sentence(facts: &mut Facts, source: &Source<'_>, (line, at): (&str, usize)) {
+    let said = Sentence::of(source.file, line, at);
     let to = addresses(line);
-    let (fetch, run, send, keep) = (verb(0), verb(1), verb(2), verb(3));
-    if let (Some(verb), false) = (fetch, to.is_empty()) {
-        let (from, got, into) = (facts.value(), facts.value(), held(facts, verb));
+    if let (Some(verb), false) = (said.verb(0), to.is_empty()) {
+        fetches(facts, &said, (verb, &to));
+    }
+    if let Some(verb) = said.verb(1) {
+        let what = said.held(facts, verb);
+        facts.runs.push(said.event(what));
+    }
+    if let (Some(verb), false) = (said.verb(2), to.is_empty()) {
+        let (paths, what, to_place) = (said.held(facts, verb), facts.value(), facts.value());
         for address in &to {
-            facts.says(address, from);
-            let bare = address.split(['?', '#']).next().unwrap_or_default();
-            let name = bare.rsplit('/').next().unwrap_or_default();
-            if bare.matches('/').count() > 2 && name.len() > 2 {
-                facts.says(name, into);
-            }
+            facts.says(address, to_place);
         }
-        let label = facts.fetch(source.file, at, from);
-        facts.labels.push((label, got));
-        facts.stores.push((into, got));
-    }
-    if let Some(verb) = run {
-        let what = held(facts, verb);
-        facts.runs.push(event(what));
-    }
-    if let (Some(verb), false) = (send, to.is_empty()) {
-        let (paths, what, place) = (held(facts, verb), facts.value(), facts.value());
-        to.iter().for_each(|address| facts.says(address, place));
         facts.loads.push((paths, what));
         facts.sends.push(Send {
-            event: event(what),
-            to: place,
+            event: said.event(what),
+            to: to_place,
             is_proof: false,
         });
-    } else if let (Some(_), [.., (_, last)]) = (keep, paths.as_slice())
-        && paths.len() > 1
-    {
-        let (from, held, into) = (facts.value(), facts.value(), facts.value());
-        for (_, path) in paths.iter().take(paths.len() - 1) {
-            facts.says(path, from);
+    } else if let (Some(_), [from @ .., (_, last)]) = (said.verb(3), said.paths.as_slice()) {
+        let (paths, held, into) = (facts.value(), facts.value(), facts.value());
+        for (_, path) in from {
+            facts.says(path, paths);
         }
         facts.says(last, into);
-        facts.loads.push((from, held));
+        facts.loads.push((paths, held));
         facts.stores.push((into, held));
     }
+}
+
+/// What is fetched lies where the sentence says, or under the name that it has.
+fn fetches(facts: &mut Facts, said: &Sentence<'_>, (verb, to): (usize, &[&str])) {
+    let (from, got, into) = (facts.value(), facts.value(), said.held(facts, verb));
+    for address in to {
+        facts.says(address, from);
+        let bare = address.split(['?', '#']).next().unwrap_or_default();
+        let name = bare.rsplit('/').next().unwrap_or_default();
+        if bare.matches('/').count() > 2 && name.len() > 2 {
+            facts.says(name, into);
+        }
+    }
+    let label = facts.fetch(said.file, said.at, from);
+    facts.labels.push((label, got));
+    facts.stores.push((into, got));
 }

@@ -1,0 +1,212 @@
+use super::facts::At;
+use super::operands::Operands;
+use super::place::Label;
+use super::programs::Call;
+use super::shell::Script;
+
+/// Options of programs that fetch and send: what is said, and which of it names a file.
+const SAID: [&str; 15] = [
+    "-d",
+    "--data",
+    "--data-raw",
+    "--data-binary",
+    "--data-urlencode",
+    "--data-ascii",
+    "-F",
+    "--form",
+    "--form-string",
+    "-T",
+    "--upload-file",
+    "--json",
+    "--post-data",
+    "--post-file",
+    "--body-file",
+];
+const FILES: [&str; 4] = ["-T", "--upload-file", "--post-file", "--body-file"];
+
+/// Options that say who asks.
+const PROOF: [&str; 6] = ["-H", "--header", "-u", "--user", "--oauth2-bearer", "-b"];
+
+/// Options that say where the answer goes.
+const INTO: [&str; 4] = ["-o", "--output", "--output-document", "-OutFile"];
+
+/// Other options with a value.
+const OTHER: [&str; 10] = [
+    "-X",
+    "--request",
+    "-A",
+    "--user-agent",
+    "-m",
+    "--max-time",
+    "--retry",
+    "-w",
+    "-e",
+    "-P",
+];
+
+/// Endings that files have and hosts do not.
+const OF_FILES: [&str; 18] = [
+    "sh", "py", "json", "txt", "md", "js", "gz", "zip", "html", "xml", "yaml", "yml", "csv", "log",
+    "tgz", "bin", "pem", "key",
+];
+
+impl Script<'_, '_> {
+    /// `curl`, `wget` and their like.
+    pub(super) fn transfers(&mut self, call: &Call<'_>) {
+        let operands = &call.operands;
+        let is_wget = call.program.name == "wget";
+        let mut into = INTO.to_vec();
+        into.extend(is_wget.then_some("-O"));
+        let mut valued = [&SAID[..], &PROOF, &OTHER].concat();
+        valued.extend(&into);
+        let mut addresses = operands.plain(&valued);
+        addresses.extend(call.reads_names.then_some(call.input));
+        let to = self.gathered(&addresses);
+        self.hosts(operands, to);
+        let said = operands.after(&SAID);
+        let all: Vec<At> = said.iter().map(|(_, value)| *value).collect();
+        let data = self.gathered(&all);
+        for (text, value) in &said {
+            if text.contains(['@', '<']) || operands.has(&FILES) {
+                self.facts.loads.push((*value, data));
+            }
+            if text.ends_with("@-") || *text == "-" || *text == "." {
+                self.facts.moves(call.input, data);
+            }
+        }
+        self.facts.moves(to, data);
+        self.sends(call.program.at, (data, to), false);
+        let proof = operands.after(&PROOF);
+        let proof: Vec<At> = proof.iter().map(|(_, value)| *value).collect();
+        let proof = self.gathered(&proof);
+        self.sends(call.program.at, (proof, to), true);
+        self.fetches(call.program.at, to, call.out);
+        let named = operands.after(&into);
+        for (_, paths) in &named {
+            self.facts.stores.push((*paths, call.out));
+        }
+        let keeps_name = operands.has(&["-O", "--remote-name", "-J"]);
+        if is_wget && named.is_empty() || keeps_name && !is_wget {
+            self.keeps_name(call);
+        }
+    }
+
+    /// A file that has the name that it has where it comes from.
+    fn keeps_name(&mut self, call: &Call<'_>) {
+        let operands = &call.operands;
+        let folder = operands.after(&["-P", "--directory-prefix", "--output-dir"]);
+        let folder = folder.first().map(|(folder, _)| (*folder).to_owned());
+        let folder = folder.or_else(|| self.folder.clone());
+        let folder = folder.map_or(String::new(), |folder| format!("{folder}/"));
+        let words = operands.words.iter().map(|word| self.rendered(word));
+        let names: Vec<String> = words.filter(|text| text.contains('/')).collect();
+        for text in names {
+            let bare = text.split(['?', '#']).next().unwrap_or_default();
+            let name = bare.rsplit('/').next().unwrap_or_default();
+            if name.len() > 1 {
+                let file = self.facts.file(&format!("{folder}{name}"));
+                self.facts.moves(call.out, file);
+            }
+        }
+    }
+
+    /// The hosts that are named without a scheme.
+    pub(super) fn hosts(&mut self, operands: &Operands<'_>, to: At) {
+        for word in operands.words {
+            if let Some(host) = host(&self.rendered(word)) {
+                let address = Label::Address(format!("http://{host}/"));
+                self.facts.labels.push((address, to));
+            }
+        }
+    }
+
+    /// Programs that copy files to other machines.
+    pub(super) fn copies_far(&mut self, call: &Call<'_>) {
+        let (program, operands) = (&call.program, &call.operands);
+        // The key with which somebody is let in is not sent.
+        let keys = operands.after(&["-i", "-e", "-F", "-o"]);
+        let (mut near, mut far) = (Vec::new(), Vec::new());
+        for (word, value) in operands.words.iter().zip(&operands.values) {
+            let text = self.rendered(word);
+            let is_key = keys.iter().any(|(_, key)| key == value);
+            if let Some((host, _)) = text.split_once(':').filter(|_| !is_key) {
+                let host = host.rsplit('@').next().unwrap_or_default();
+                far.push((format!("http://{host}/"), *value));
+            } else if !is_key {
+                near.push(*value);
+            }
+        }
+        let all: Vec<At> = far.iter().map(|(_, value)| *value).collect();
+        let to = self.gathered(&all);
+        for (address, _) in far {
+            self.facts.labels.push((Label::Address(address), to));
+        }
+        let is_upload = operands
+            .texts()
+            .last()
+            .is_some_and(|last| last.contains(':'));
+        if program.name == "ssh" {
+            self.hosts(operands, to);
+            self.sends(program.at, (call.input, to), false);
+        } else if is_upload {
+            let what = self.loaded(&near);
+            self.sends(program.at, (what, to), false);
+        }
+    }
+
+    /// A folder with what somebody else wrote.
+    pub(super) fn clones(&mut self, call: &Call<'_>) {
+        let plain = call.operands.plain(&["-b", "--branch", "--depth", "-C"]);
+        let [_, from, into @ ..] = plain.as_slice() else {
+            return;
+        };
+        let got = self.facts.value();
+        self.facts.sources.insert(self.facts.fetches.len());
+        self.fetches(call.program.at, *from, got);
+        if let Some(into) = into.first() {
+            self.facts.stores.push((*into, got));
+            return;
+        }
+        let words = call.program.args.iter().map(|word| self.rendered(word));
+        let names: Vec<String> = words.filter(|text| text.contains('/')).collect();
+        for text in names {
+            let name = text.rsplit('/').next().unwrap_or_default();
+            let folder = name.strip_suffix(".git").unwrap_or(name);
+            let folder = self.facts.file(folder);
+            self.facts.moves(got, folder);
+        }
+    }
+}
+
+/// The host that a word without a scheme names; what stands in front of its first stop may only be
+/// known at run time.
+fn host(text: &str) -> Option<&str> {
+    let bare = text.split(['/', ':']).next()?;
+    let bare = bare.rsplit('@').next()?;
+    let bare = match bare.rfind(['$', '*']) {
+        Some(unknown) => bare.get(unknown..)?.split_once('.')?.1,
+        None => bare,
+    };
+    let is_part = |part: &str| {
+        let is_letter = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-';
+        !part.is_empty() && part.bytes().all(is_letter)
+    };
+    let (_, end) = bare.rsplit_once('.')?;
+    let is_host = !text.contains("://") && !bare.starts_with('-') && bare.split('.').all(is_part);
+    (is_host && !OF_FILES.contains(&end)).then_some(bare)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::host;
+
+    #[test]
+    fn a_host_is_told_from_a_file() {
+        assert_eq!(host("log.helper.dev"), Some("log.helper.dev"));
+        assert_eq!(host("$DATA.log.helper.dev"), Some("log.helper.dev"));
+        assert_eq!(host("ada@log.helper.dev:4000"), Some("log.helper.dev"));
+        for text in ["out.json", "-x.y", "https://a.b", "word", "/tmp/a.b"] {
+            assert_eq!(host(text), None, "{text}");
+        }
+    }
+}

@@ -111,9 +111,9 @@ fn case(reader: &Reader, top: &RunId, posed: Posed) -> Result<Case, Failure> {
     let row = reader.run(&posed.run)?;
     let top = crate::cli::top(reader, &row)?.unwrap_or_else(|| row.id.clone());
     Ok(Case {
+        posed,
         row,
         top,
-        posed,
         approved,
         evidence,
         events,

@@ -5,7 +5,7 @@ use crate::digest::Digest;
 
 /// The version of the rules and of the form of a report. It grows whenever the same bytes could
 /// get another report.
-pub const REPORT_VERSION: u32 = 3;
+pub const REPORT_VERSION: u32 = 4;
 
 /// The install report of a skill: what it is, what its scripts may do, what was found. The same
 /// bytes make the same report, whoever makes it, wherever.

@@ -1,5 +1,6 @@
 //! One tiny skill for each rule, and one for its near miss.
 
+mod flow;
 mod prose;
 mod rows;
 mod shells;

@@ -9,6 +9,13 @@ use crate::skill::inspect::Rule;
 static LITERALS: LazyLock<Option<Regex>> =
     LazyLock::new(|| Regex::new(r#""((?:[^"\\\n]|\\.)*)"|'((?:[^'\\\n]|\\.)*)'"#).ok());
 
+/// A program that fetches or executes, and an address: letters that only happen to stand so make
+/// one of them at most.
+static COMMANDS: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    Regex::new(r"(?is)\b(?:curl|wget|iwr|irm|bash|sh|powershell|python3?|mshta)\s.*https?://\w+[.]")
+        .ok()
+});
+
 /// The shortest text in which something is looked for, and how many texts of a passage are read.
 const SHORTEST: usize = 40;
 const MOST: usize = 100;
@@ -39,12 +46,16 @@ pub(super) fn transposed(text: &str) -> Vec<Found> {
         text.len() >= SHORTEST
             && text.len() <= LONGEST
             && !harms(text)
-            && readings(text).iter().any(|one| harms(one))
+            && readings(text).iter().any(|one| is_command(one))
     };
     let found = all.iter().chain(&joined).find(|(_, text)| is_hidden(text));
     let why = "a command or an address is written with its letters in other places";
     let found = found.map(|(at, _)| (Rule::Encoded, *at, why.to_owned()));
     found.into_iter().collect()
+}
+
+fn is_command(text: &str) -> bool {
+    COMMANDS.as_ref().is_some_and(|one| one.is_match(text))
 }
 
 fn plain(literal: &str) -> String {

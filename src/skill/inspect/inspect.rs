@@ -108,7 +108,8 @@ pub fn inspect(case: &Case<'_>) -> Vec<Issue> {
             None => unread(path, file.is_executable || declared.is_some(), &file.bytes),
         });
     }
-    issues.extend(flow(case.bundle));
+    let steps = flow(case.bundle, &issues);
+    issues.extend(steps);
     issues.sort();
     issues.dedup();
     issues

@@ -10,7 +10,8 @@ use crate::skill::inspect::prose::{host, is_publisher, owner};
 use crate::skill::inspect::{Class, Issue, Rule};
 
 /// What a skill does in several steps: it executes what it fetched, and sends what is secret.
-pub(in crate::skill::inspect) fn flow(bundle: &Bundle) -> Vec<Issue> {
+/// `known` is what is found already: a line that breaks a rule is told once.
+pub(in crate::skill::inspect) fn flow(bundle: &Bundle, known: &[Issue]) -> Vec<Issue> {
     let mut facts = read(bundle);
     let solved = solve(&mut facts);
     let mut issues = Vec::new();
@@ -32,6 +33,17 @@ pub(in crate::skill::inspect) fn flow(bundle: &Bundle) -> Vec<Issue> {
     for pack in &facts.packs {
         issues.extend(gathered(&solved, pack));
     }
+    issues.retain(|issue| {
+        let is_it = |one: &Issue| {
+            let (from, to) = (one.at.min(issue.at), one.at.max(issue.at));
+            let text = bundle.text(&issue.file).unwrap_or_default();
+            let is_here = (&one.file, one.rule) == (&issue.file, issue.rule);
+            is_here
+                && one.class >= issue.class
+                && !text.get(from..to).unwrap_or("\n").contains('\n')
+        };
+        !known.iter().any(is_it)
+    });
     issues.sort();
     issues.dedup_by(|one, other| {
         (one.rule, &one.file, one.at) == (other.rule, &other.file, other.at)

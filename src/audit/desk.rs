@@ -99,7 +99,7 @@ impl Desk {
     /// Writes what was heard. What follows a gap waits once: another process may fill it.
     pub(super) fn write(&mut self, log: &mut Log) {
         let force = std::mem::take(&mut self.held);
-        let written = log.add(|turn| self.put(turn, force));
+        let written = self.attempt(log, |desk, turn| desk.put(turn, force));
         self.note(written);
         if log.spans(self.length) {
             let length = self.length;
@@ -110,13 +110,35 @@ impl Desk {
         }
     }
 
-    /// Writes what is left, a report on it, and that this was all.
+    /// Writes something. What was heard and could not be written, on a full disk say, is lost: it is
+    /// read in the database, and the log says why once it can be written again.
+    fn attempt(
+        &mut self,
+        log: &mut Log,
+        write: impl FnOnce(&mut Self, &mut Turn<'_>),
+    ) -> io::Result<()> {
+        let heard = |desk: &Self| (desk.events.len() + desk.acts.len()) as u64;
+        let (had, lost, told) = (heard(self), self.lost, self.ended.lost);
+        let written = log.add(|turn| write(self, turn));
+        if written.is_err() {
+            self.lost = lost + had.saturating_sub(heard(self));
+            self.ended.lost = told;
+        }
+        written
+    }
+
+    /// Writes what is left, a report on it, and that this was all. Who could not write all that it
+    /// heard does not say so: whoever comes next finds it dead, and reads what is missing.
     pub(super) fn close(mut self, log: &mut Log) -> Ended {
-        let written = log.add(|turn| {
-            self.put(turn, true);
-            self.settle(turn, None);
+        let written = self.attempt(log, |desk, turn| {
+            desk.put(turn, true);
+            desk.settle(turn, None);
         });
+        let failed = written.is_err();
         self.note(written);
+        if failed {
+            return self.ended;
+        }
         crash::point("audit.before");
         let now = self.clock.now();
         let written = log.add(|turn| {

@@ -56,4 +56,5 @@ mod skills;
 mod spec;
 mod staged;
 mod support;
+mod tampered;
 mod tidy;

@@ -1,6 +1,6 @@
 use super::chain::LogFault;
 use super::checkpoint::Checkpoint;
-use crate::store::BrokenChain;
+use crate::store::{BrokenChain, StateFault};
 use crate::time::Moment;
 
 /// What was found.
@@ -24,6 +24,9 @@ pub enum Fault {
     /// The chain of the database's log is broken.
     #[error("{0} in the database")]
     Database(BrokenChain),
+    /// What lies beside the database's log is not what the log says.
+    #[error("{0}")]
+    State(StateFault),
     /// The database has lost events from its end.
     #[error("the database has lost events: it holds {kept}, and {known} were recorded")]
     Lost {

@@ -13,6 +13,7 @@ use super::stats::{Unseen, Window};
 use super::tail;
 use super::view::View;
 use super::words::{CUT, REPORT, TORN};
+use crate::store::own_file;
 
 /// The folder of the auditor in the state folder.
 pub const FOLDER: &str = "audit";
@@ -43,7 +44,8 @@ impl Log {
     pub(super) fn open(state: &Path) -> io::Result<Self> {
         let dir = state.join(FOLDER);
         fs::create_dir_all(&dir)?;
-        let file = options().open(dir.join(LOG))?;
+        mark::own(&dir)?;
+        let file = open(&dir.join(LOG))?;
         let mut log = Self {
             dir,
             file,
@@ -105,7 +107,7 @@ impl Log {
             }
             self.file.unlock()?;
             fs::create_dir_all(&self.dir)?;
-            self.file = options().open(path)?;
+            self.file = open(&path)?;
             self.known = Known::default();
             self.view = View::default();
         }
@@ -223,8 +225,9 @@ impl Turn<'_> {
     }
 }
 
-fn options() -> OpenOptions {
+fn open(path: &Path) -> io::Result<File> {
+    own_file(path)?;
     let mut options = OpenOptions::new();
     options.read(true).write(true).create(true).truncate(false);
-    options
+    options.open(path)
 }

@@ -1,11 +1,12 @@
 use std::fs::{File, OpenOptions};
+use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
 use super::known::Known;
 use super::words::Cut;
 use crate::digest::Digest;
-use crate::store::Process;
+use crate::store::{Process, own_file};
 
 /// The name of the file beside the log that says how far it reaches.
 const MARK: &str = "log.mark";
@@ -25,6 +26,11 @@ pub(super) struct Mark {
     /// Its hash.
     pub hash: Digest,
     boot: String,
+}
+
+/// Refuses a mark that is no file.
+pub(super) fn own(dir: &Path) -> io::Result<()> {
+    own_file(&dir.join(MARK))
 }
 
 /// Reads the mark; `None` where there is none that can be read.

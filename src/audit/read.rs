@@ -3,6 +3,7 @@ use std::io::{self, BufRead, BufReader, Read, Take};
 use std::path::{Path, PathBuf};
 
 use super::log::{FOLDER, LOG};
+use crate::store::own_file;
 
 /// Where the log of a state folder is.
 pub fn path(state: &Path) -> PathBuf {
@@ -23,6 +24,7 @@ impl Lines {
     /// line, in bytes.
     pub fn open(path: &Path, from: u64) -> io::Result<Option<Self>> {
         use std::io::Seek;
+        own_file(path)?;
         let mut file = match File::open(path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             opened => opened?,

@@ -5,7 +5,7 @@ use std::path::Path;
 use super::act;
 use super::log::{FOLDER, LOG};
 use crate::bus::{Act, Bound, Message};
-use crate::store::{self, Manifest, StoreError};
+use crate::store::{self, Carried, Manifest, StoreError, own_file};
 use crate::time::Moment;
 
 /// Puts a backup in the place of the state, and writes that down. The audit log is not taken
@@ -16,7 +16,7 @@ pub fn restore(
     replace: bool,
     now: Moment,
 ) -> Result<Manifest, StoreError> {
-    store::restore(from, state, replace, now, &|fresh, manifest| {
+    store::restore(from, state, replace, now, &|fresh, manifest, carried| {
         let failed = |error| StoreError::io("keep the audit log of", state, &error);
         let (own, theirs) = (state.join(FOLDER), fresh.join(FOLDER));
         if own.join(LOG).exists() {
@@ -27,12 +27,22 @@ pub fn restore(
             hash: manifest.head,
         };
         let made = manifest.created;
-        act::record(fresh, &Message::act(now, Act::Restored { made, end }))
+        act::record(fresh, &Message::act(now, Act::Restored { made, end }))?;
+        let Some(Carried { uses, place }) = carried else {
+            return Ok(());
+        };
+        let db = Bound {
+            seq: place.seq,
+            hash: place.hash,
+        };
+        let uses = uses as u64;
+        act::record(fresh, &Message::act(now, Act::UsesCarried { uses, db }))
     })
 }
 
 /// Copies the log and what lies beside it, as of one instant.
 fn carry(from: &Path, to: &Path) -> io::Result<()> {
+    own_file(&from.join(LOG))?;
     let log = fs::File::open(from.join(LOG))?;
     log.lock_shared()?;
     fs::create_dir_all(to)?;

@@ -3,7 +3,7 @@ use serde_json::{Map, Value};
 use super::record::{Entry, Source};
 use crate::bus::{Bound, Message, What};
 use crate::machine::{Event, Fact};
-use crate::store::LogRow;
+use crate::store::{LogRow, StateFact};
 
 /// The keys of an event that are kept: words and numbers that a plan or the rules give. Nothing
 /// that a step printed, gave or was given is among them.
@@ -74,6 +74,8 @@ pub(super) fn of_message(message: &Message) -> Entry {
             if let Some(Value::String(word)) = entry.about.remove("act") {
                 entry.kind = word;
             }
+            // It stands in a key of its own.
+            entry.about.remove("db");
             entry
         }
     };
@@ -88,6 +90,7 @@ pub(super) fn of_message(message: &Message) -> Entry {
 pub(super) fn of_row(row: &LogRow, last: crate::time::Moment, path: Vec<String>) -> Entry {
     let mut entry = match &row.event {
         Some(Event { at, fact }) => of_fact(*at, fact),
+        None if row.state.is_some() => of_state(row, last),
         None if row.n == 0 => Entry::new(last, "run_recorded"),
         None => Entry::new(last, "forgotten"),
     };
@@ -100,6 +103,20 @@ pub(super) fn of_row(row: &LogRow, last: crate::time::Moment, path: Vec<String>)
     });
     entry.source = Source::Database;
     entry
+}
+
+/// The entry of an event that belongs to no run, as whoever did it would have told.
+fn of_state(row: &LogRow, last: crate::time::Moment) -> Entry {
+    let at = row.state.as_ref().map_or(last, |event| event.at);
+    match row.state.as_ref().map(|event| &event.fact) {
+        Some(StateFact::RunsPruned { runs, .. }) => {
+            Entry::new(at, "pruned").about(&serde_json::json!({ "runs": runs.len() }))
+        }
+        Some(StateFact::UsesCarried { uses }) => {
+            Entry::new(at, "uses_carried").about(&serde_json::json!({ "uses": uses.len() }))
+        }
+        None => Entry::new(at, "forgotten"),
+    }
 }
 
 fn of_fact(at: crate::time::Moment, fact: &Fact) -> Entry {

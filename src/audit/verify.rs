@@ -5,6 +5,7 @@ use super::chain::Chain;
 use super::checkpoint::Checkpoint;
 use super::found::{Fault, Found, Note};
 use super::ledger::restored;
+use super::log::FOLDER;
 use super::mark;
 use super::read::{self, Lines};
 use super::record::Record;
@@ -12,7 +13,7 @@ use super::stats::Unseen;
 use super::words::{BEGUN, Begun, CUT, Cut, RESTORED, REWOUND, Rewound, TORN};
 use crate::bus::Bound;
 use crate::digest::Digest;
-use crate::store::{LogPlace, Reader, StoreError, verify_chain};
+use crate::store::{LogPlace, Reader, StoreError, examine, verify_chain};
 use crate::time::Moment;
 
 /// How many places of the database are read at once.
@@ -45,7 +46,9 @@ pub fn verify(
     now: Moment,
 ) -> Result<Found, StoreError> {
     let failed = |error| StoreError::io("read", &read::path(state), &error);
-    let mark = read::path(state).parent().and_then(mark::read);
+    let dir = state.join(FOLDER);
+    mark::own(&dir).map_err(failed)?;
+    let mark = mark::read(&dir);
     let mut story = Story::default();
     let pinned = checkpoint.map(|checkpoint| (checkpoint.log.n, checkpoint.log.hash));
     let marked = mark.as_ref().map(|mark| (mark.n, mark.hash));
@@ -219,7 +222,7 @@ impl Story {
             Err(error) => return Err(error),
         };
         match verify_chain(&reader) {
-            Ok(Ok(_)) => {}
+            Ok(Ok(_)) => self.beside(&reader)?,
             Ok(Err(broken)) => self.faults.push(Fault::Database(broken)),
             Err(StoreError::Lost { kept, known, .. }) => {
                 self.faults.push(Fault::Lost { kept, known });
@@ -229,6 +232,12 @@ impl Story {
         let end = reader.end()?;
         self.compare(&reader, end.map_or(0, |end| end.seq))?;
         Ok(end)
+    }
+
+    fn beside(&mut self, reader: &Reader) -> Result<(), StoreError> {
+        let faults = examine(reader)?.into_iter();
+        self.faults.extend(faults.map(Fault::State));
+        Ok(())
     }
 
     fn gone(&mut self, has: u64, saw: u64) {

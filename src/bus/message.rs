@@ -122,6 +122,16 @@ pub enum Act {
     Pruned {
         /// How many.
         runs: u64,
+        /// Where the database's log says so.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        db: Option<Bound>,
+    },
+    /// Uses of approvals were taken over from the state that a backup replaced.
+    UsesCarried {
+        /// How many.
+        uses: u64,
+        /// Where the database's log says so.
+        db: Bound,
     },
     /// The heads of both logs were written down.
     Checkpointed {
@@ -292,6 +302,8 @@ impl Message {
     pub fn bound(&self) -> Option<Bound> {
         match &self.what {
             What::Recorded { at } | What::Event { at, .. } => Some(*at),
+            What::Act(Act::UsesCarried { db, .. }) => Some(*db),
+            What::Act(Act::Pruned { db, .. }) => *db,
             What::Act(_) => None,
         }
     }
@@ -306,7 +318,7 @@ mod tests {
     fn an_act_of_a_later_version_is_read() {
         let act: Act = serde_json::from_str("{\"act\":\"danced\",\"how\":\"well\"}").unwrap();
         assert_eq!(act, Act::Unknown);
-        let pruned = Message::act(Moment::default(), Act::Pruned { runs: 2 });
+        let pruned = Message::act(Moment::default(), Act::Pruned { runs: 2, db: None });
         let text = serde_json::to_string(&pruned).unwrap();
         assert_eq!(serde_json::from_str::<Message>(&text).unwrap(), pruned);
         assert!(matches!(pruned.what, What::Act(_)) && pruned.is_urgent());

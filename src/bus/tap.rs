@@ -169,7 +169,7 @@ mod tests {
     use std::time::Duration;
 
     fn message(runs: u64) -> Message {
-        Message::act(Moment::default(), Act::Pruned { runs })
+        Message::act(Moment::default(), Act::Pruned { runs, db: None })
     }
 
     #[test]

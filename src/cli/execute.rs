@@ -10,7 +10,7 @@ use super::goals::FOLDERS;
 use super::load::Ready;
 use super::watch::{Watched, watch};
 use super::{Exit, Failure, Ui, Workspace, keep, load_record, normal, relative};
-use crate::bus::{Act, Message};
+use crate::bus::{Act, Bound, Message};
 use crate::cli::workspace::{APPROVERS, CONFIG};
 use crate::config;
 use crate::engine::{EngineError, Finished, Ground, Observer, Question, Session};
@@ -206,6 +206,19 @@ pub fn finish(
     }
 }
 
+/// Whether another run took the use of an approval that was counted as the next, and there are more:
+/// nothing was begun, and to count again may find one.
+pub fn outrun(finished: &Result<Finished, EngineError>) -> bool {
+    let Err(EngineError::Store(StoreError::UsedUp {
+        execution,
+        executions,
+    })) = finished
+    else {
+        return false;
+    };
+    execution < executions
+}
+
 /// Says what a run waits for, and what to do about it.
 fn waiting(ui: &Ui, state: &Path, top: &RunId, questions: &[Question]) -> Result<(), Failure> {
     let (hint, short) = (paint(NAME, "hint:"), top.short());
@@ -243,7 +256,11 @@ pub fn prune(ui: &Ui, session: &Watched, ready: &Ready) {
     match session.store.prune(keep, ui.env.now()) {
         Ok(pruned) if pruned.runs > 0 => {
             let runs = pruned.runs as u64;
-            session.publish(Message::act(ui.env.now(), Act::Pruned { runs }));
+            let db = pruned.place.map(|place| Bound {
+                seq: place.seq,
+                hash: place.hash,
+            });
+            session.publish(Message::act(ui.env.now(), Act::Pruned { runs, db }));
         }
         Ok(_) => {}
         Err(error) => not_pruned(ui, &error),

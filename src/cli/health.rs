@@ -7,8 +7,10 @@ use super::which::{called_attempt, called_text};
 use super::{Ui, relative};
 use crate::exec::keeper;
 use crate::name::RunId;
-use crate::report::size;
-use crate::store::{Folder, Lease, Reader, RunFilter, RunRow, RunState, StoreError, verify_chain};
+use crate::report::{plural, size};
+use crate::store::{
+    self, Folder, Lease, Reader, RunFilter, RunRow, RunState, StoreError, verify_chain,
+};
 
 /// The most runs and locks that are named.
 const NAMED: usize = 10;
@@ -80,14 +82,25 @@ fn whole(ui: &Ui, dir: &Path) -> Finding {
     }
 }
 
-/// Reads all of the database, and follows the log to its end.
+/// Reads all of the database, follows the log to its end, and compares all that lies beside it.
 fn examine(dir: &Path) -> Result<String, StoreError> {
     let reader = Reader::open(dir)?;
     let path = Folder::new(dir).database();
     if let Some(cause) = reader.damage()? {
         return Err(StoreError::Corrupt { path, cause });
     }
-    let events = verify_chain(&reader)?.map_err(|broken| StoreError::Broken { path, broken })?;
+    let broken = |broken| StoreError::Broken {
+        path: path.clone(),
+        broken,
+    };
+    let events = verify_chain(&reader)?.map_err(broken)?;
+    let faults = store::examine(&reader)?;
+    if let Some(first) = faults.first() {
+        let more = plural(faults.len() - 1, "more difference");
+        let more = (faults.len() > 1).then(|| format!(", and {more}"));
+        let what = format!("{first}{}", more.unwrap_or_default());
+        return Err(StoreError::Tampered { path, what });
+    }
     let size = size(reader.size()?);
     let schema = reader.schema()?;
     Ok(format!(

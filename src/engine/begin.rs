@@ -97,7 +97,7 @@ fn go_on(
             .own_run(run, session.hands.keeper().unwrap_or_default())
             .await?;
         let token = fence.token();
-        let reader = session.store.reader()?;
+        let reader = session.store.log_reader()?;
         let params = reader.run(run)?.params;
         let events = reader.events(run, 0)?;
         let owners = reader.owners(run)?;

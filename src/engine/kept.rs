@@ -330,7 +330,7 @@ impl Session {
         let Some(past) = past else {
             return Ok(None);
         };
-        let reader = self.store.reader()?;
+        let reader = self.store.log_reader()?;
         unchanged_with(&self.memo, (&self.root, &reader), past).map(Some)
     }
 }

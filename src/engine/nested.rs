@@ -170,7 +170,7 @@ fn past(task: &Task, params: &Object) -> Result<Option<Past>, EngineError> {
     let Some(past) = &task.run.past else {
         return Ok(None);
     };
-    let reader = task.run.session.store.reader()?;
+    let reader = task.run.session.store.log_reader()?;
     let key = task.item.as_ref().map(|item| item.key.as_str());
     let step = &task.attempt.place.step;
     Ok(past.nested(&reader, step, key, Some(params))?)

@@ -1,7 +1,7 @@
-use rusqlite::{Connection, OptionalExtension};
+use rusqlite::Connection;
 
 use super::writer::Writing;
-use super::{StoreError, opinions};
+use super::{StoreError, opinions, uses};
 use crate::digest::Digest;
 use crate::machine::Approved;
 use crate::name::RunId;
@@ -120,53 +120,23 @@ pub(super) fn of(
     rows.collect()
 }
 
-/// Uses an approval up. It fails where that use is recorded already, or it was withdrawn.
-pub(super) fn consume(
-    writing: &Writing<'_>,
-    run: &RunId,
-    approved: &Approved,
-) -> Result<(), StoreError> {
+/// Refuses a use of an approval that the log records already, or that was withdrawn.
+pub(super) fn may_use(writing: &Writing<'_>, approved: &Approved) -> Result<(), StoreError> {
     let failed = |error| writing.failed(&error);
     if opinions::is_withdrawn(writing.connection, &approved.nonce).map_err(failed)? {
         return Err(StoreError::Withdrawn);
     }
-    let found: Option<String> = writing
-        .connection
-        .prepare_cached("SELECT run FROM consumed WHERE nonce = ?1 AND execution = ?2")
-        .and_then(|mut statement| {
-            statement
-                .query_row((&approved.nonce, approved.execution), |row| row.get(0))
-                .optional()
-        })
-        .map_err(failed)?;
-    if found.is_some() {
+    if !uses::is_for_more(approved) {
+        return Ok(());
+    }
+    let used = uses::of(writing.connection, &approved.nonce).map_err(failed)?;
+    let path = writing.writer.path.clone();
+    let used = used.map_err(|broken| StoreError::Broken { path, broken })?;
+    if used.contains(&approved.execution) {
         return Err(StoreError::UsedUp {
             execution: approved.execution,
             executions: approved.executions,
         });
     }
-    writing
-        .connection
-        .prepare_cached(
-            "INSERT INTO consumed (nonce, execution, token, run) VALUES (?1, ?2, ?3, ?4)",
-        )
-        .and_then(|mut statement| {
-            statement.execute((
-                &approved.nonce,
-                approved.execution,
-                approved.token.to_string(),
-                run.as_str(),
-            ))
-        })
-        .map(drop)
-        .map_err(failed)
-}
-
-/// How many uses of an approval are recorded.
-pub(super) fn used(connection: &Connection, nonce: &str) -> rusqlite::Result<u32> {
-    connection.query_row(
-        "SELECT coalesce(max(execution), 0) FROM consumed WHERE nonce = ?1",
-        [nonce],
-        |row| row.get(0),
-    )
+    Ok(())
 }

@@ -6,8 +6,8 @@ use super::batch::Recorded;
 use super::log::{FORM, Position, Tail};
 use super::writer::Writing;
 use super::{
-    Appended, Batch, Durability, LogPlace, NewRun, StoreError, answers, cycles, fence, owners,
-    project,
+    Appended, Batch, Durability, LogPlace, NewRun, StateEvent, StoreError, answers, cycles, fence,
+    owners, project, uses,
 };
 use crate::digest::Digest;
 use crate::machine::Fact;
@@ -42,7 +42,7 @@ pub(super) fn append(writing: &Writing<'_>, batch: Batch) -> Result<Appended, St
         if let Fact::RunApproved(approved) = &event.fact
             && approved.execution > 0
         {
-            answers::consume(writing, &batch.run, approved)?;
+            answers::may_use(writing, approved)?;
         }
         push(writing, &mut tail, place, event)?;
         rows.push(LogPlace::from(&tail));
@@ -59,6 +59,20 @@ pub(super) fn append(writing: &Writing<'_>, batch: Batch) -> Result<Appended, St
         last: u64::try_from(place.n).unwrap_or(0),
         rows,
     })
+}
+
+/// Adds an event that belongs to no run, and shows it in the projections.
+pub(super) fn state_event(
+    writing: &Writing<'_>,
+    event: &StateEvent,
+) -> Result<LogPlace, StoreError> {
+    let failed = |error| writing.failed(&error);
+    let mut tail = Tail::read(writing.connection).map_err(failed)?;
+    let place = Position::of_state(&tail);
+    push(writing, &mut tail, place, event)?;
+    uses::show(writing.connection, event.fact.uses()).map_err(failed)?;
+    writing.tail.set(Some(tail));
+    Ok(LogPlace::from(&tail))
 }
 
 /// The place of a run's last event.

@@ -1,4 +1,4 @@
-use rusqlite::Row;
+use rusqlite::{Connection, Row};
 
 use super::log::{BEGINNING, Position, hash};
 use super::{Reader, StoreError, mark};
@@ -26,6 +26,9 @@ pub enum ChainFault {
     /// It does not follow the one before: something was dropped, inserted or moved there.
     #[error("does not follow the event before it: something was dropped, inserted or moved")]
     Unlinked,
+    /// Its body is gone, and no record says that its run was pruned.
+    #[error("has no body, and the log does not say that its run was pruned")]
+    Bodiless,
     /// It was the last of its run and is gone.
     #[error("is gone from the end of its run")]
     Missing,
@@ -44,10 +47,12 @@ pub fn verify_chain(reader: &Reader) -> Result<Result<u64, BrokenChain>, StoreEr
         .map_err(failed)?;
     let checked = walk(reader)
         .and_then(|walked| match walked {
+            // A log that ends where it is noted to end has lost nothing, whatever a table says.
+            Ok(count) if mark::is_at_end(reader.connection(), reader.folder())? => Ok(Ok(count)),
             Ok(count) => Ok(cut(reader)?.map_or(Ok(count), Err)),
             Err((seq, key, fault)) => Ok(Err(BrokenChain {
                 seq: seq.unsigned_abs(),
-                run: run_of(reader, key)?,
+                run: run_of(reader.connection(), key)?,
                 fault,
             })),
         })
@@ -77,7 +82,7 @@ pub fn head(reader: &Reader, run: &RunId) -> Result<Option<Digest>, StoreError> 
 fn walk(reader: &Reader) -> rusqlite::Result<Result<u64, (i64, i64, ChainFault)>> {
     let mut events = reader
         .connection()
-        .prepare("SELECT seq, run, n, v, prev, hash, digest, body FROM events ORDER BY seq")?;
+        .prepare(&format!("SELECT {COLUMNS} FROM events ORDER BY seq"))?;
     let mut rows = events.query([])?;
     let mut last = Digest::from(BEGINNING);
     let mut count = 0;
@@ -98,6 +103,14 @@ fn walk(reader: &Reader) -> rusqlite::Result<Result<u64, (i64, i64, ChainFault)>
         last = own;
     }
     Ok(Ok(count))
+}
+
+/// What is read of an event to compare it with its hash.
+pub(super) const COLUMNS: &str = "seq, run, n, v, prev, hash, digest, body";
+
+/// Whether a row of [`COLUMNS`] has the hash that its content gives.
+pub(super) fn intact(row: &Row<'_>) -> rusqlite::Result<bool> {
+    Ok(own_hash(row)? == digest(row, 5)?)
 }
 
 /// The hash that a row should have.
@@ -139,10 +152,10 @@ fn cut(reader: &Reader) -> rusqlite::Result<Option<BrokenChain>> {
         .optional()
 }
 
-fn run_of(reader: &Reader, key: i64) -> rusqlite::Result<Option<RunId>> {
+/// The run with a key, as far as it is known.
+pub(super) fn run_of(connection: &Connection, key: i64) -> rusqlite::Result<Option<RunId>> {
     use rusqlite::OptionalExtension;
-    reader
-        .connection()
+    connection
         .query_row("SELECT id FROM runs WHERE key = ?1", [key], |row| {
             row.get::<_, String>(0).map(RunId::from_stored)
         })

@@ -6,7 +6,7 @@ use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 
 use super::migrate::{self, Schema};
-use super::{Durability, Folder, StoreError, mark};
+use super::{Durability, Folder, StoreError, mark, own_file};
 use crate::crash;
 
 /// How long to wait for another process that writes; less than a lease lasts.
@@ -21,6 +21,7 @@ pub(super) fn for_writing(
     durability: Durability,
 ) -> Result<Connection, StoreError> {
     folder.create()?;
+    own_files(folder)?;
     let path = folder.database();
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE;
     let mut connection = open(&path, flags)?;
@@ -43,6 +44,7 @@ pub(super) fn for_writing(
 
 /// Opens the database for reading.
 pub(super) fn for_reading(folder: &Folder) -> Result<Connection, StoreError> {
+    own_files(folder)?;
     let path = folder.database();
     if !path.exists() {
         return nothing(folder);
@@ -56,6 +58,21 @@ pub(super) fn for_reading(folder: &Folder) -> Result<Connection, StoreError> {
         }
         Schema::Current => Ok(connection),
     }
+}
+
+/// Refuses what is no file where SQLite, or whoever notes the end of the log, would open one.
+fn own_files(folder: &Folder) -> Result<(), StoreError> {
+    let database = folder.database();
+    let beside = ["-wal", "-shm"].map(|end| {
+        let mut path = database.clone().into_os_string();
+        path.push(end);
+        path.into()
+    });
+    let all = beside.into_iter().chain([folder.mark(), database]);
+    for path in all {
+        own_file(&path).map_err(|error| StoreError::io("use", &path, &error))?;
+    }
+    Ok(())
 }
 
 /// There is no state, unless there should be.

@@ -2,7 +2,7 @@ use std::path::{Path, PathBuf};
 
 use rusqlite::ErrorCode;
 
-use super::{BrokenChain, Lease};
+use super::{BrokenChain, Lease, NotAFile};
 use crate::name::RunId;
 use crate::time::Moment;
 
@@ -22,6 +22,9 @@ pub enum StoreError {
         /// The system's words.
         cause: String,
     },
+    /// Something else stands in the place of a file of the state.
+    #[error("{0}")]
+    NotAFile(NotAFile),
     /// The state may not be written.
     #[error("{} cannot be written", .0.display())]
     ReadOnly(PathBuf),
@@ -62,6 +65,14 @@ pub enum StoreError {
         path: PathBuf,
         /// What is wrong, and where.
         broken: BrokenChain,
+    },
+    /// What lies beside the log is not what the log says.
+    #[error("{}: {what}", path.display())]
+    Tampered {
+        /// The file.
+        path: PathBuf,
+        /// What differs, where, and what the log says.
+        what: String,
     },
     /// A file is no backup, or not a whole one.
     #[error("{} is not a whole backup: {cause}", path.display())]
@@ -187,6 +198,7 @@ impl StoreError {
         match self {
             Self::NoState(_) => "run a plan first, or name the state folder with --state",
             Self::Io { .. } => "check that the folder exists and may be written",
+            Self::NotAFile(_) => "move it away; `wf restore` brings back a file that was there",
             Self::ReadOnly(_) => "make it writable, or put the state elsewhere with --state",
             Self::NoSpace(_) => "free some space; what was acknowledged is safe",
             Self::Removed(_) => {
@@ -205,6 +217,9 @@ impl StoreError {
             }
             Self::Broken { .. } => {
                 "restore a copy with `wf restore`; what is there can still be read"
+            }
+            Self::Tampered { .. } => {
+                "`wf audit verify` names all that differs; restore a copy with `wf restore`"
             }
             Self::NotABackup { .. } => "nothing was changed; use another backup",
             Self::Exists(_) => "nothing was changed; --force replaces it",
@@ -233,6 +248,10 @@ impl StoreError {
     /// Sorts a failure of the system.
     pub fn io(doing: &'static str, path: &Path, error: &std::io::Error) -> Self {
         use std::io::ErrorKind;
+        let other = error.get_ref().and_then(|cause| cause.downcast_ref());
+        if let Some(found) = other {
+            return Self::NotAFile(NotAFile::clone(found));
+        }
         match error.kind() {
             ErrorKind::StorageFull | ErrorKind::QuotaExceeded => Self::NoSpace(path.into()),
             ErrorKind::ReadOnlyFilesystem => Self::ReadOnly(path.into()),

@@ -38,6 +38,17 @@ pub(super) struct Position {
     pub v: u32,
 }
 
+impl Position {
+    /// The place of an event that belongs to no run, behind the end of the log.
+    pub(super) fn of_state(tail: &Tail) -> Self {
+        Self {
+            run: tail.seq + 1,
+            n: 0,
+            v: FORM,
+        }
+    }
+}
+
 impl Tail {
     /// Reads it, inside the transaction that appends: other processes write too.
     pub(super) fn read(connection: &Connection) -> rusqlite::Result<Self> {

@@ -1,6 +1,6 @@
 use rusqlite::Row;
 
-use super::{LogPlace, Reader, StoreError};
+use super::{LogPlace, Reader, StateEvent, StoreError};
 use crate::digest::Digest;
 use crate::machine::Event;
 use crate::name::{PlanId, RunId};
@@ -14,7 +14,9 @@ pub struct LogRow {
     pub n: u64,
     /// What it says; `None`: it records a run, was forgotten, or cannot be read.
     pub event: Option<Event>,
-    /// Its run; `None`: it was forgotten.
+    /// What it says of the state as a whole; `None`: it belongs to a run.
+    pub state: Option<StateEvent>,
+    /// Its run; `None`: it was forgotten, or it belongs to none.
     pub run: Option<RunId>,
     /// The plan of its run.
     pub plan: Option<PlanId>,
@@ -76,6 +78,9 @@ fn read(row: &Row<'_>) -> rusqlite::Result<LogRow> {
         n,
         event: body
             .filter(|_| n > 0)
+            .and_then(|body| serde_json::from_str(body).ok()),
+        state: body
+            .filter(|_| n == 0)
             .and_then(|body| serde_json::from_str(body).ok()),
         run: row.get::<_, Option<String>>(4)?.map(RunId::from_stored),
         plan: plan.and_then(|plan| PlanId::parse(&plan).ok()),

@@ -83,6 +83,12 @@ pub(super) fn check(connection: Option<&Connection>, folder: &Folder) -> Result<
     })
 }
 
+/// Whether the log ends with the very event that is noted as its last.
+pub(super) fn is_at_end(connection: &Connection, folder: &Folder) -> rusqlite::Result<bool> {
+    let tail = Tail::read(connection)?;
+    Ok(read(folder).is_some_and(|mark| (mark.seq, mark.hash) == (tail.seq, tail.hash)))
+}
+
 /// The hash of an event, if it is there, and the number of the last one.
 fn reach(connection: &Connection, seq: i64) -> rusqlite::Result<(Option<Digest>, i64)> {
     let hash = connection

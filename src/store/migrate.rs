@@ -86,6 +86,22 @@ fn compare(applied: &[String], path: &Path) -> Result<Schema, StoreError> {
     }
 }
 
+/// A database in memory with the schema that the migrations make, and nothing in it.
+pub(super) fn pristine() -> rusqlite::Result<Connection> {
+    let connection = Connection::open_in_memory()?;
+    begin(&connection)?;
+    connection.execute_batch(WHOLE)?;
+    Ok(connection)
+}
+
+/// The statement that makes a table, as the migrations come to it.
+pub(super) fn statement_of(table: &str) -> &'static str {
+    let mut statements = WHOLE.split_inclusive(";\n");
+    let head = format!("CREATE TABLE {table} (");
+    let found = statements.find_map(|text| text.find(&head).map(|at| text.split_at(at).1));
+    found.unwrap_or_default()
+}
+
 /// Applies what is missing, in one transaction.
 pub(super) fn migrate(connection: &mut Connection, path: &Path) -> Result<(), StoreError> {
     let failed = |error| StoreError::sqlite(path, &error);

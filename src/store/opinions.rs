@@ -93,6 +93,7 @@ impl Store {
 impl Reader {
     /// The latest repairs of a goal that are not forgotten, newest first.
     pub fn repairs(&self, goal: &PlanId, limit: usize) -> Result<Vec<RepairRow>, StoreError> {
+        self.fold_all()?;
         let sql = "WITH RECURSIVE below (root, id) AS (
                        SELECT repair, repair FROM cycles WHERE goal = ?1 AND repair IS NOT NULL
                        UNION SELECT root, runs.id FROM runs JOIN below ON runs.parent = below.id),

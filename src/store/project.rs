@@ -95,8 +95,8 @@ pub(super) fn event(
         Fact::EvidenceStale(stale) => change.stale(stale),
         Fact::ApprovalAsked(ask) => change.asked(ask),
         Fact::ApprovalAnswered { .. } => change.asks(-1),
+        Fact::RunApproved(approved) => change.approved(approved),
         Fact::RunStarted { .. }
-        | Fact::RunApproved(_)
         | Fact::GateJudged { .. }
         | Fact::GatesPassed { .. }
         | Fact::Escalated { .. }

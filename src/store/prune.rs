@@ -6,7 +6,9 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use rusqlite::Connection;
 
 use super::rebuild::PROJECTIONS;
-use super::{Folder, Reader, Retention, StoreError, owners};
+use super::state_event::{ApprovalUse, PrunedRun, StateEvent, StateFact};
+use super::writer::Writing;
+use super::{Folder, LogPlace, Reader, Retention, StoreError, append, owners, uses};
 use crate::crash;
 use crate::digest::Digest;
 use crate::name::RunId;
@@ -22,15 +24,34 @@ pub struct Pruned {
     pub runs: usize,
     /// Kept files that no run or cached result names any more.
     pub blobs: usize,
+    /// Where the log says which runs were forgotten, if any were.
+    pub place: Option<LogPlace>,
 }
 
-/// Forgets runs in the database; gives their ids.
+/// Forgets runs in the database, and says so in the log; gives their ids, and where that stands.
 pub(super) fn rows(
+    writing: &Writing<'_>,
+    keep: Retention,
+    now: Moment,
+) -> Result<(Vec<RunId>, Option<LogPlace>), StoreError> {
+    let failed = |error| writing.failed(&error);
+    let (runs, uses) = forget_all(writing.connection, keep, now).map_err(failed)?;
+    let forgotten = runs.iter().map(|run| run.id.clone()).collect();
+    if runs.is_empty() {
+        return Ok((forgotten, None));
+    }
+    let fact = StateFact::RunsPruned { runs, uses };
+    let place = append::state_event(writing, &StateEvent { at: now, fact })?;
+    Ok((forgotten, Some(place)))
+}
+
+/// Forgets runs; gives them, and the uses of approvals that their events recorded.
+fn forget_all(
     connection: &Connection,
     keep: Retention,
     now: Moment,
-) -> rusqlite::Result<Vec<RunId>> {
-    let mut forgotten = Vec::new();
+) -> rusqlite::Result<(Vec<PrunedRun>, Vec<ApprovalUse>)> {
+    let (mut forgotten, mut uses) = (Vec::new(), Vec::new());
     for root in beyond(connection, keep, now)? {
         let owner = owners::newest(connection, &RunId::from_stored(root.as_str()))?;
         if owner.is_some_and(|lease| !lease.lapsed) {
@@ -38,9 +59,13 @@ pub(super) fn rows(
         }
         let tree = tree(connection, &root)?;
         for (key, id) in &tree {
+            uses.extend(uses::of_run(connection, *key, id)?);
             forget(connection, *key, id)?;
         }
-        forgotten.extend(tree.into_iter().map(|(_, id)| RunId::from_stored(id)));
+        forgotten.extend(tree.into_iter().map(|(key, id)| PrunedRun {
+            key,
+            id: RunId::from_stored(id),
+        }));
     }
     if !forgotten.is_empty() {
         sweep_rows(connection, now)?;
@@ -48,7 +73,7 @@ pub(super) fn rows(
     if let Some(age) = keep.max_age {
         accounts(connection, now, age)?;
     }
-    Ok(forgotten)
+    Ok((forgotten, uses))
 }
 
 /// Forgets what was accounted for long ago. What is decided about a slot that is forgotten stays
@@ -127,7 +152,8 @@ fn forget(connection: &Connection, key: i64, id: &str) -> rusqlite::Result<()> {
             .prepare_cached(&format!("DELETE FROM {table} WHERE {column} = ?1"))?
             .execute([key])?;
     }
-    for table in ["cache_lookups", "owners", "locks"] {
+    // The record of it shows again which uses of approvals there were.
+    for table in ["cache_lookups", "owners", "locks", "consumed"] {
         connection
             .prepare_cached(&format!("DELETE FROM {table} WHERE run = ?1"))?
             .execute([id])?;

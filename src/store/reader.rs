@@ -4,11 +4,12 @@ use rusqlite::{Connection, OptionalExtension, Params, Row};
 use serde_json::Value;
 
 use super::column::Json;
+use super::fold::Fold;
 use super::log::Tail;
 use super::{
     Answer, ArtifactRow, AttemptRow, CacheEntry, CheckRow, FindError, Folder, Lease, LogPlace,
     Owner, RunFilter, RunRow, RunState, StepRow, StoreError, answers, connect, lease, locks,
-    owners, rows,
+    owners, rows, uses,
 };
 use crate::digest::Digest;
 use crate::machine::Event;
@@ -22,6 +23,7 @@ const CANDIDATES: i64 = 10;
 pub struct Reader {
     connection: Connection,
     folder: Folder,
+    pub(super) fold: Option<Fold>,
 }
 
 impl Reader {
@@ -31,11 +33,13 @@ impl Reader {
         Ok(Self {
             connection: connect::for_reading(&folder)?,
             folder,
+            fold: None,
         })
     }
 
     /// The latest runs, newest first.
     pub fn runs(&self, limit: usize, filter: &RunFilter) -> Result<Vec<RunRow>, StoreError> {
+        self.fold_all()?;
         let (any_state, outcome) = match filter.state {
             None => (true, None),
             Some(RunState::Running) => (false, None),
@@ -95,6 +99,7 @@ impl Reader {
 
     /// A run.
     pub fn run(&self, run: &RunId) -> Result<RunRow, StoreError> {
+        self.fold(run)?;
         let sql = format!("SELECT {} FROM runs WHERE id = ?1", rows::RUN);
         let row = self.one(&sql, [run.as_str()], rows::run)?;
         self.with_idle(row.ok_or_else(|| StoreError::UnknownRun(run.clone()))?)
@@ -105,13 +110,17 @@ impl Reader {
         answers::of(&self.connection, run, number).map_err(|error| self.failed(&error))
     }
 
-    /// How many uses of an approval are recorded.
+    /// The last use of an approval that the log records; 0 if it was never used.
     pub fn used(&self, nonce: &str) -> Result<u32, StoreError> {
-        answers::used(&self.connection, nonce).map_err(|error| self.failed(&error))
+        let used = uses::of(&self.connection, nonce).map_err(|error| self.failed(&error))?;
+        let path = self.folder.database();
+        let used = used.map_err(|broken| StoreError::Broken { path, broken })?;
+        Ok(used.last().copied().unwrap_or(0))
     }
 
     /// The configuration that a run was recorded with.
     pub fn config(&self, run: &RunId) -> Result<Value, StoreError> {
+        self.fold(run)?;
         let sql = "SELECT config FROM runs WHERE id = ?1";
         self.one(sql, [run.as_str()], |row| row.get::<_, Json<_>>(0))?
             .map(|config| config.0)
@@ -141,6 +150,7 @@ impl Reader {
 
     /// Whether a run that has not ended was given to a keeper.
     pub fn needs_keeper(&self, keeper: &str) -> Result<bool, StoreError> {
+        self.fold_all()?;
         let sql = "SELECT 1 FROM owners JOIN runs ON runs.id = owners.run
                    WHERE keeper = ?1 AND ended IS NULL LIMIT 1";
         let found: Vec<i64> = self.all(sql, [keeper], |row| row.get(0))?;
@@ -149,26 +159,31 @@ impl Reader {
 
     /// The steps of a run that something happened to, in the order in which it first did.
     pub fn steps(&self, run: &RunId) -> Result<Vec<StepRow>, StoreError> {
+        self.fold(run)?;
         self.all(rows::STEPS, [run.as_str()], rows::step)
     }
 
     /// The attempts of a run, in the order in which they began.
     pub fn attempts(&self, run: &RunId) -> Result<Vec<AttemptRow>, StoreError> {
+        self.fold(run)?;
         self.all(rows::ATTEMPTS, [run.as_str()], rows::attempt)
     }
 
     /// The rulings of a run, in order.
     pub fn checks(&self, run: &RunId) -> Result<Vec<CheckRow>, StoreError> {
+        self.fold(run)?;
         self.all(rows::CHECKS, [run.as_str()], rows::check)
     }
 
     /// The files that a run's attempts left.
     pub fn artifacts(&self, run: &RunId) -> Result<Vec<ArtifactRow>, StoreError> {
+        self.fold(run)?;
         self.all(rows::ARTIFACTS, [run.as_str()], rows::artifact)
     }
 
     /// The events of a run after a number (0: all), with their numbers.
     pub fn events(&self, run: &RunId, after: u64) -> Result<Vec<(u64, Event)>, StoreError> {
+        self.fold(run)?;
         self.all(
             "SELECT n, body FROM events
              WHERE run = (SELECT key FROM runs WHERE id = ?1) AND n > ?2 ORDER BY n",
@@ -182,6 +197,7 @@ impl Reader {
 
     /// The events of a run that are of certain kinds.
     pub fn facts(&self, run: &RunId, kinds: &[&str]) -> Result<Vec<Event>, StoreError> {
+        self.fold(run)?;
         let kinds: Vec<String> = kinds.iter().map(|kind| format!("'{kind}'")).collect();
         let sql = format!(
             "SELECT body FROM events
@@ -193,25 +209,9 @@ impl Reader {
         })
     }
 
-    /// The texts that a run runs by: path and content, its own spec first.
-    pub fn sources(&self, run: &RunId) -> Result<Vec<(String, String)>, StoreError> {
-        self.all(
-            "SELECT path, texts.text FROM sources JOIN texts ON digest = sources.text
-             WHERE run = (SELECT key FROM runs WHERE id = ?1) ORDER BY position",
-            [run.as_str()],
-            |row| Ok((row.get(0)?, row.get(1)?)),
-        )
-    }
-
-    /// A text that some run was recorded with, by its digest.
-    pub fn text(&self, digest: &Digest) -> Result<Option<String>, StoreError> {
-        let sql = "SELECT text FROM texts WHERE digest = ?1";
-        let found: Vec<String> = self.all(sql, [digest.bytes().as_slice()], |row| row.get(0))?;
-        Ok(found.into_iter().next())
-    }
-
     /// The runs nested in a run, with the attempt that each is nested in.
     pub fn children(&self, run: &RunId) -> Result<Vec<(RunId, String)>, StoreError> {
+        self.fold(run)?;
         self.all(
             "SELECT id, parent_attempt FROM runs WHERE parent = ?1 ORDER BY key",
             [run.as_str()],

@@ -5,9 +5,12 @@ use std::path::{Component, Path, PathBuf};
 use rusqlite::Connection;
 
 use super::backup::{DATABASE, FOLDERS, FORM, MANIFEST, Manifest};
+use super::carry::{self, Carried};
 use super::log::Tail;
 use super::mark::Marker;
-use super::{Durability, Folder, Reader, RunFilter, StoreError, Which, connect, verify_chain};
+use super::{
+    Durability, Folder, Reader, RunFilter, StoreError, Which, connect, examine, verify_chain,
+};
 use crate::crash;
 use crate::digest::Digest;
 use crate::time::Moment;
@@ -15,20 +18,27 @@ use crate::time::Moment;
 /// The largest manifest that is read.
 const MOST_MANIFEST: u64 = 1 << 16;
 
+/// Brings over what does not go back: the folder that takes the place of the other, what the backup
+/// says of itself, and where the uses of approvals stand that were taken over.
+pub type CarryOver<'a> = &'a dyn Fn(&Path, &Manifest, Option<Carried>) -> Result<(), StoreError>;
+
 /// Puts a backup in the place of the state. Everything is unpacked beside it and checked first;
 /// then the two are exchanged, so that there always is a whole one. A state that has runs, or
 /// remembers something, is replaced only if told, one that is worked on never.
 ///
 /// Nobody works on what is restored: its runs that have not ended can be resumed.
 ///
+/// What does not go back are the uses of approvals, and which were withdrawn: the log that takes the
+/// place of the other says that they were carried over.
+///
 /// `carry` is given the folder that is about to take the place of the other, while nobody works
-/// on either: it brings over what does not go back with the database.
+/// on either, and where those uses stand: it brings over what else does not go back.
 pub fn restore(
     from: &Path,
     dir: &Path,
     replace: bool,
     now: Moment,
-    carry: &dyn Fn(&Path, &Manifest) -> Result<(), StoreError>,
+    carry: CarryOver<'_>,
 ) -> Result<Manifest, StoreError> {
     let failed = |error| StoreError::io("write beside", dir, &error);
     may_go(dir, replace)?;
@@ -44,7 +54,8 @@ pub fn restore(
     settle(&Folder::new(&fresh), from, &manifest, now)?;
     let retired = retire(dir)?;
     // Nobody writes to the old one any more.
-    carry(&fresh, &manifest)?;
+    let carried = carry::uses(dir, &fresh, now)?;
+    carry(&fresh, &manifest, carried)?;
     sync(beside);
     crash::point("restore.before");
     exchange(&fresh, dir).map_err(failed)?;
@@ -219,6 +230,10 @@ fn settle(
     }
     if let Err(broken) = verify_chain(&reader)? {
         return Err(StoreError::Broken { path, broken });
+    }
+    if let Some(fault) = examine(&reader)?.first() {
+        let what = fault.to_string();
+        return Err(StoreError::Tampered { path, what });
     }
     if whole {
         Ok(())

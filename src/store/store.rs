@@ -225,14 +225,14 @@ impl Store {
     }
 
     /// Forgets ended runs beyond the retention: their rows, folders and files. The log keeps
-    /// the hashes of their events. What somebody works on stays, and while a backup is made
+    /// the hashes of their events, and says which runs they were. What somebody works on stays, and while a backup is made
     /// everything does. Blocks the calling thread.
     pub fn prune(&self, keep: Retention, now: Moment) -> Result<Pruned, StoreError> {
         let Some(_turn) = connect::free_turn(&self.folder) else {
             return Ok(Pruned::default());
         };
-        let rows = self.sql(move |writing| prune::rows(writing.connection, keep, now));
-        let runs = rows.wait()?;
+        let rows = self.job(move |writing| prune::rows(writing, keep, now));
+        let (runs, place) = rows.wait()?;
         for run in &runs {
             // What stays for some reason is swept later.
             crash::point("forget.before");
@@ -242,6 +242,7 @@ impl Store {
         Ok(Pruned {
             runs: runs.len(),
             blobs: prune::files(&self.folder, now)?,
+            place,
         })
     }
 

@@ -56,7 +56,7 @@ pub fn answer(
     args: &AnswerArgs,
 ) -> Result<Exit, Failure> {
     let workspace = ui.workspace();
-    let reader = Reader::open(&workspace.state)?;
+    let reader = Reader::from_whole_log(&workspace.state)?;
     let posed = open(run, posed(&reader, run)?, step)?;
     let wanted = match verdict {
         Verdict::Approved => Decision::Approved,

@@ -65,7 +65,7 @@ pub fn run(ui: &Ui, args: &ApproveArgs) -> Result<Exit, Failure> {
             "name a plan, which `wf list` lists, or a run that waits, which `wf runs` lists",
         ));
     }
-    let reader = Reader::open(&ui.workspace().state)?;
+    let reader = Reader::from_log(&ui.workspace().state)?;
     let run = which::named(run, &reader)?;
     drop(reader);
     let given = args.plan.answer(args.reason.as_ref());

@@ -106,14 +106,15 @@ pub fn signs(ui: &Ui, key: &Path, secret: &PassphraseArgs) -> Result<Signer, Fai
 }
 
 fn said(ui: &Ui, args: &AttestArgs) -> Result<Statement, Failure> {
-    let reader = Reader::open(&ui.workspace().state)?;
-    let run = named(args.run.as_deref(), &reader)?;
-    let record = load_record(&reader, &run)?;
-    refuse(&reader, &record)?;
-    if let Err(broken) = verify_chain(&reader)? {
+    let state = ui.workspace().state;
+    if let Err(broken) = verify_chain(&Reader::open(&state)?)? {
         let failure = Failure::new(Exit::State, format!("the log was altered: {broken}"));
         return Err(failure.hint("`wf restore` brings a backup back"));
     }
+    let reader = Reader::from_log(&state)?;
+    let run = named(args.run.as_deref(), &reader)?;
+    let record = load_record(&reader, &run)?;
+    refuse(&reader, &record)?;
     let known = known(ui, &reader, &record)?;
     let told = told(&known, &record, &ui.workspace().root);
     statement(&told, env!("CARGO_PKG_VERSION")).ok_or_else(|| {

@@ -16,7 +16,7 @@ pub struct CancelArgs {
 
 /// Cancels a run.
 pub fn run(ui: &Ui, args: &CancelArgs) -> Result<Exit, Failure> {
-    let reader = Reader::open(&ui.workspace().state)?;
+    let reader = Reader::from_log(&ui.workspace().state)?;
     let mut run = args.run.resolve(&reader)?;
     while let Some((above, _)) = reader.run(&run)?.parent {
         run = above;

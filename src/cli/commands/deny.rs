@@ -23,7 +23,7 @@ pub struct DenyArgs {
 
 /// Denies what a run asks for.
 pub fn run(ui: &Ui, args: &DenyArgs) -> Result<Exit, Failure> {
-    let reader = Reader::open(&ui.workspace().state)?;
+    let reader = Reader::from_log(&ui.workspace().state)?;
     let (run, step) = args.ask.resolve(&reader)?;
     drop(reader);
     answer(ui, (&run, step), Verdict::Denied, &args.answer)

@@ -27,7 +27,7 @@ pub struct ResumeArgs {
 
 /// Goes on with a run.
 pub fn run(ui: &Ui, args: &ResumeArgs) -> Result<Exit, Failure> {
-    let reader = Reader::open(&ui.workspace().state)?;
+    let reader = Reader::from_whole_log(&ui.workspace().state)?;
     let run = args.run.resolve(&reader)?;
     let row = reader.run(&run)?;
     if let Some((above, attempt)) = &row.parent {
@@ -73,7 +73,7 @@ pub fn run(ui: &Ui, args: &ResumeArgs) -> Result<Exit, Failure> {
 
 /// Brings a run that nobody works on to its end.
 pub fn cancel_dead(ui: &Ui, run: &RunId) -> Result<Exit, Failure> {
-    let reader = Reader::open(&ui.workspace().state)?;
+    let reader = Reader::from_whole_log(&ui.workspace().state)?;
     let ready = load::snapshot(ui, &reader, run)?;
     drop(reader);
     let telling = Telling::default();

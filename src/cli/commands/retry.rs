@@ -2,7 +2,7 @@ use clap::Args;
 
 use crate::cli::approve::{ApprovalArgs, enter};
 use crate::cli::choose::ChoiceArgs;
-use crate::cli::execute::{Telling, finish, prune, session};
+use crate::cli::execute::{Telling, finish, outrun, prune, session};
 use crate::cli::lineage::top;
 use crate::cli::load::Ready;
 use crate::cli::outlook::{Outlook, possible};
@@ -52,7 +52,7 @@ pub struct RetryArgs {
 /// Runs a plan again.
 pub fn run(ui: &Ui, args: &RetryArgs) -> Result<Exit, Failure> {
     let workspace = ui.workspace();
-    let reader = Reader::open(&workspace.state)?;
+    let reader = Reader::from_whole_log(&workspace.state)?;
     let old = args.run.resolve(&reader)?;
     let row = reader.run(&old)?;
     refuse(&reader, &row)?;
@@ -88,15 +88,21 @@ pub fn run(ui: &Ui, args: &RetryArgs) -> Result<Exit, Failure> {
     }
     ui.note(&outlook.line(&old));
     let config = ready.begun.record(choice.record());
-    begin(ui, args, &ready, (params, past, config))
+    loop {
+        let what = (params.clone(), past.clone(), config.clone());
+        if let Some(exit) = begin(ui, args, &ready, what)? {
+            return Ok(exit);
+        }
+    }
 }
 
+/// Begins the new run; `None` if another took the use of the approval that was the next.
 fn begin(
     ui: &Ui,
     args: &RetryArgs,
     ready: &Ready,
     (params, past, config): (Object, Past, serde_json::Value),
-) -> Result<Exit, Failure> {
+) -> Result<Option<Exit>, Failure> {
     let run = ui.env.new_run()?;
     let entered = enter(ui, ready, (&run, &params), &args.approval)?;
     let session = session(ui, ready, &args.telling)?;
@@ -117,9 +123,12 @@ fn begin(
         claim: None,
     };
     let finished = engine::run(&session, request);
+    if outrun(&finished) {
+        return Ok(None);
+    }
     let exit = finish(ui, ready, &session, finished, &args.telling)?;
     prune(ui, &session, ready);
-    Ok(exit)
+    Ok(Some(exit))
 }
 
 fn refuse(reader: &Reader, row: &RunRow) -> Result<(), Failure> {

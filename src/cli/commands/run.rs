@@ -3,7 +3,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 
 use crate::cli::approve::{ApprovalArgs, enter};
-use crate::cli::execute::{Telling, finish, prune, session};
+use crate::cli::execute::{Telling, finish, outrun, prune, session};
 use crate::cli::load::Ready;
 use crate::cli::{Begun, Exit, Failure, Ui, load, params, relative, watch};
 use crate::engine::{self, Request};
@@ -76,6 +76,15 @@ pub fn run(ui: &Ui, args: &RunArgs) -> Result<Exit, Failure> {
 }
 
 fn begin(ui: &Ui, args: &RunArgs) -> Result<Exit, Failure> {
+    loop {
+        if let Some(exit) = try_begin(ui, args)? {
+            return Ok(exit);
+        }
+    }
+}
+
+/// Begins a run; `None` if another took the use of the approval that was the next.
+fn try_begin(ui: &Ui, args: &RunArgs) -> Result<Option<Exit>, Failure> {
     let begun = Begun {
         durability: args.durability.map(Durability::from),
         no_cache: args.no_cache,
@@ -91,7 +100,7 @@ fn begin(ui: &Ui, args: &RunArgs) -> Result<Exit, Failure> {
             forecast.render()
         };
         ui.print(&text)?;
-        return Ok(Exit::Ok);
+        return Ok(Some(Exit::Ok));
     }
     let run = ui.env.new_run()?;
     let entered = enter(ui, &ready, (&run, &params), &args.approval)?;
@@ -113,10 +122,13 @@ fn begin(ui: &Ui, args: &RunArgs) -> Result<Exit, Failure> {
         claim: None,
     };
     let finished = engine::run(&session, request);
+    if outrun(&finished) {
+        return Ok(None);
+    }
     let exit = finish(ui, &ready, &session, finished, &args.telling)?;
     prune(ui, &session, &ready);
     say_where(ui, &ready);
-    Ok(exit)
+    Ok(Some(exit))
 }
 
 /// Says where the record is, if the commands shown would not find it from here.

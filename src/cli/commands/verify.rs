@@ -42,7 +42,7 @@ pub struct VerifyArgs {
 
 /// Checks the results of a run again.
 pub fn run(ui: &Ui, args: &VerifyArgs) -> Result<Exit, Failure> {
-    let reader = Reader::open(&ui.workspace().state)?;
+    let reader = Reader::from_whole_log(&ui.workspace().state)?;
     let run = args.run.resolve(&reader)?;
     let found = match &args.step {
         Some(step) => Some(chosen(step, &run, &reader)?),

@@ -204,7 +204,7 @@ fn start(
 
 /// Goes on with a run of a cycle, if it has not ended.
 fn resume(ui: &Ui, run: &RunId, telling: &Telling) -> Result<(), Failure> {
-    let reader = Reader::open(&ui.workspace().state)?;
+    let reader = Reader::from_log(&ui.workspace().state)?;
     let row = reader.run(run)?;
     if row.state != RunState::Running {
         return Ok(());
@@ -233,7 +233,7 @@ fn conclude(
     (telling, told): (&Telling, &mut Told),
     hold: Hold,
 ) -> Result<Ended, Failure> {
-    let reader = Reader::open(&ui.workspace().state)?;
+    let reader = Reader::from_log(&ui.workspace().state)?;
     let ready = load::snapshot_as(ui, &reader, run, Some(Part::Repair))?;
     let Some(goal) = ready.goal.as_ref().map(|of| Arc::clone(&of.goal)) else {
         return Err(Failure::new(

@@ -176,5 +176,5 @@ fn who_comes_while_a_state_is_replaced_is_told() {
 
 /// Restores, and brings nothing over.
 fn put_back(file: &Path, state: &Path, replace: bool) -> Result<Manifest, StoreError> {
-    restore(file, state, replace, NOW, &|_, _| Ok(()))
+    restore(file, state, replace, NOW, &|_, _, _| Ok(()))
 }

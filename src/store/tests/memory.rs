@@ -127,12 +127,12 @@ fn memory_outlives_runs_and_comes_back_with_a_backup() {
     backup(&state, &file, false, NOW).unwrap();
 
     // There is no run that would be lost, and what is remembered would be.
-    let refused = restore(&file, &state, false, NOW, &|_, _| Ok(())).unwrap_err();
+    let refused = restore(&file, &state, false, NOW, &|_, _, _| Ok(())).unwrap_err();
     assert_eq!(refused, StoreError::Exists(state.clone()));
     let store = open(&state);
     store.forget(vec![all[0].id]).wait().unwrap();
     drop(store);
-    restore(&file, &state, false, NOW, &|_, _| Ok(())).unwrap();
+    restore(&file, &state, false, NOW, &|_, _, _| Ok(())).unwrap();
     assert_eq!(kept(&Reader::open(&state).unwrap(), &Which::All), all);
 }
 

@@ -1,0 +1,135 @@
+use super::{Copy, clean, files, lived, named, sql, texts};
+
+/// Takes the bodies of the events of runs away, as pruning does: the hashes still fit.
+fn hollow(sandbox: &crate::support::Sandbox, which: &str) {
+    use wf::digest::Digest;
+    let database = sandbox.database();
+    let select = format!("SELECT seq, body FROM events WHERE body IS NOT NULL AND {which}");
+    let mut events = database.prepare(&select).unwrap();
+    let rows = events
+        .query_map([], |row| {
+            Ok((row.get::<_, i64>(0)?, row.get::<_, String>(1)?))
+        })
+        .unwrap();
+    for (seq, body) in rows.map(Result::unwrap).collect::<Vec<_>>() {
+        let digest = *Digest::of(body.as_bytes()).bytes();
+        let set = "UPDATE events SET body = NULL, digest = ?2 WHERE seq = ?1";
+        database.execute(set, (seq, digest)).unwrap();
+    }
+}
+
+#[test]
+fn a_body_that_is_gone_without_a_record_is_named() {
+    let sandbox = lived();
+    let copy = Copy::of(&sandbox);
+    let keys = "SELECT DISTINCT CAST(run AS TEXT) FROM events";
+    let keys = texts(&sandbox, keys);
+    assert_eq!(keys.len(), 2, "a run and one that is nested in it");
+    for key in keys {
+        for which in [format!("run = {key}"), format!("run = {key} AND n = 2")] {
+            hollow(&sandbox, &which);
+            named(
+                &sandbox,
+                &which,
+                &["without a body", &format!("run {key} ")],
+            );
+            // The chain alone says nothing of it.
+            assert!(
+                !sandbox
+                    .wf(&["audit", "verify"])
+                    .all()
+                    .contains("was changed in")
+            );
+            copy.put_back(&sandbox);
+        }
+    }
+    clean(&sandbox);
+}
+
+#[test]
+fn what_is_pruned_says_so_and_is_no_tampering() {
+    let sandbox = lived();
+    sandbox.file("wf.yaml", "retention: {max_runs: 1}\n");
+    sandbox.wf(&["run", "plan.md", "-q"]).exits(1);
+    let gone = "SELECT CAST(count(*) AS TEXT) FROM events WHERE body IS NULL";
+    assert_ne!(texts(&sandbox, gone), ["0"], "the first run was forgotten");
+    clean(&sandbox);
+    sandbox
+        .wf(&["audit", "tail", "-n", "99"])
+        .exits(0)
+        .says("pruned")
+        .says("runs=2");
+    // The record speaks of those runs, and of no other.
+    hollow(&sandbox, "run = (SELECT max(run) FROM events WHERE n > 0)");
+    named(&sandbox, "another run", &["without a body"]);
+}
+
+#[test]
+fn every_text_and_every_kept_file_is_hashed() {
+    let sandbox = lived();
+    let copy = Copy::of(&sandbox);
+    let digests = texts(&sandbox, "SELECT hex(digest) FROM texts");
+    assert!(digests.len() >= 2, "{digests:?}");
+    for digest in &digests {
+        let at = format!("WHERE digest = x'{digest}'");
+        let attack = format!("UPDATE texts SET text = text || ' ' {at}");
+        sql(&sandbox, &attack);
+        named(&sandbox, &attack, &["the text ", "was altered"]);
+        copy.put_back(&sandbox);
+        let attack = format!("DELETE FROM texts {at}");
+        sql(&sandbox, &attack);
+        named(&sandbox, &attack, &["the text ", "is gone"]);
+        copy.put_back(&sandbox);
+    }
+    let kept = files(&sandbox.at(".wf/blobs"));
+    assert_eq!(kept.len(), 3, "{kept:?}");
+    for file in kept {
+        let bytes = std::fs::read(&file).unwrap();
+        let shown = file.file_name().unwrap().to_str().unwrap();
+        let set = |bytes: &[u8]| {
+            let _ = std::fs::remove_file(&file);
+            std::fs::write(&file, bytes).unwrap();
+        };
+        set(b"something else");
+        named(
+            &sandbox,
+            "another file",
+            &["the kept file", shown, "was altered"],
+        );
+        std::fs::remove_file(&file).unwrap();
+        named(&sandbox, "no file", &["the kept file", "is gone"]);
+        set(&bytes);
+    }
+    clean(&sandbox);
+}
+
+#[test]
+fn a_run_does_not_go_on_by_a_text_that_was_altered() {
+    let sandbox = lived();
+    sql(
+        &sandbox,
+        "UPDATE texts SET text = replace(text, 'exit 3', 'exit 0')",
+    );
+    for command in [
+        ["attest", "--last", "--statement"],
+        ["verify", "--last", "--json"],
+        ["retry", "--last", "--dry-run"],
+    ] {
+        let did = sandbox.wf(&command).exits(6);
+        did.says("is not what the log says").says("hint: ");
+    }
+}
+
+#[test]
+fn nobody_decides_by_a_run_of_which_an_event_has_no_body() {
+    let sandbox = lived();
+    hollow(&sandbox, "kind = 'step_ended' AND body LIKE '%flaky%'");
+    for command in [
+        ["attest", "--last", "--statement"],
+        ["verify", "--last", "--json"],
+        ["retry", "--last", "--dry-run"],
+    ] {
+        let did = sandbox.wf(&command).exits(6);
+        did.says("has no body").says("hint: ");
+    }
+}

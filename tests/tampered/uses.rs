@@ -1,0 +1,194 @@
+use super::{clean, sql, texts};
+use crate::support::Office;
+
+const PLAN: &str = "---\nkind: plan\nid: release\nsteps:\n  - {id: build, run: sleep 0.2}\n---\n";
+
+/// A workspace in which ada approved so many runs of a plan.
+fn approved(executions: &str) -> Office {
+    let office = Office::new(1, &["ada", "carl"], &["ada"]);
+    office.place.file("plan.md", PLAN);
+    let approve = ["approve", "plan.md", "--executions", executions, "--yes"];
+    office.by("ada", &approve).exits(0);
+    office
+}
+
+fn runs(office: &Office) {
+    office.by("carl", &["run", "plan.md", "-q"]).exits(0);
+}
+
+#[track_caller]
+fn refused(office: &Office) {
+    let did = office.by("carl", &["run", "plan.md", "-q"]).exits(4);
+    did.says("the approval was used already");
+}
+
+#[test]
+fn no_change_of_the_table_of_uses_gives_a_use_back() {
+    for attack in [
+        "DELETE FROM consumed",
+        "UPDATE consumed SET nonce = 'f' || nonce",
+        "UPDATE consumed SET execution = execution + 7",
+        "UPDATE consumed SET execution = -execution",
+        "DROP TABLE consumed; CREATE TABLE consumed (nonce TEXT NOT NULL, execution INTEGER NOT NULL,
+             token TEXT NOT NULL, run TEXT NOT NULL, PRIMARY KEY (nonce, execution)) STRICT, WITHOUT ROWID",
+    ] {
+        let office = approved("2");
+        runs(&office);
+        runs(&office);
+        refused(&office);
+        sql(&office.place, attack);
+        // The table tells of no second use any more.
+        let left = "SELECT CAST(count(*) AS TEXT) FROM consumed JOIN
+            (SELECT DISTINCT body ->> '$.nonce' AS own FROM events) ON nonce = own
+            WHERE execution = 2";
+        assert_eq!(texts(&office.place, left), ["0"], "{attack}");
+        refused(&office);
+        let faults = office.place.wf(&["audit", "verify"]).exits(1);
+        faults.says("consumed");
+    }
+}
+
+#[test]
+fn no_row_of_the_table_of_uses_takes_a_use_away() {
+    let office = approved("2");
+    runs(&office);
+    sql(
+        &office.place,
+        "INSERT INTO consumed SELECT nonce, execution + 1, token, run FROM consumed",
+    );
+    office
+        .place
+        .wf(&["audit", "verify"])
+        .exits(1)
+        .says("the log does not make this row");
+    runs(&office);
+    refused(&office);
+}
+
+#[test]
+fn a_use_counts_when_its_run_was_forgotten() {
+    let office = Office::new(1, &["ada", "carl"], &["ada"]);
+    office.place.file("wf.yaml", "retention: {max_runs: 1}\n");
+    office.place.file("plan.md", PLAN);
+    office.by("ada", &["approve", "plan.md", "--yes"]).exits(0);
+    runs(&office);
+    office
+        .place
+        .file("other.md", PLAN.replace("release", "other"));
+    office.by("ada", &["approve", "other.md", "--yes"]).exits(0);
+    office.by("carl", &["run", "other.md", "-q"]).exits(0);
+    let kept = texts(&office.place, "SELECT plan FROM runs");
+    assert_eq!(kept, ["other"], "the first run was forgotten");
+    refused(&office);
+    sql(&office.place, "DELETE FROM consumed");
+    refused(&office);
+}
+
+#[test]
+fn three_uses_are_three_runs_whoever_is_faster() {
+    let office = approved("3");
+    let start = || {
+        office
+            .command("carl", &["run", "plan.md", "-q"])
+            .spawn()
+            .unwrap()
+    };
+    let started: Vec<_> = (0..8).map(|_| start()).collect();
+    let codes = started
+        .into_iter()
+        .map(|run| run.wait_with_output().unwrap());
+    let codes: Vec<_> = codes.map(|did| did.status.code()).collect();
+    let count = |code| codes.iter().filter(|found| **found == Some(code)).count();
+    assert_eq!((count(0), count(4)), (3, 5), "{codes:?}");
+    assert_eq!(texts(&office.place, "SELECT id FROM runs").len(), 3);
+    clean(&office.place);
+}
+
+#[test]
+fn a_backup_does_not_bring_uses_or_withdrawn_approvals_back() {
+    let office = approved("2");
+    runs(&office);
+    office.place.wf(&["backup", "state.tar"]).exits(0);
+    runs(&office);
+    refused(&office);
+    sql(
+        &office.place,
+        "INSERT INTO withdrawn VALUES ('beef', 'goal', 'ada', 1)",
+    );
+    office
+        .place
+        .wf(&["restore", "--force", "state.tar"])
+        .exits(0);
+    assert_eq!(texts(&office.place, "SELECT id FROM runs").len(), 1);
+    assert_eq!(
+        texts(&office.place, "SELECT nonce FROM withdrawn"),
+        ["beef"]
+    );
+    refused(&office);
+    clean(&office.place);
+    // Neither does the same backup once more, nor one of what was restored.
+    office
+        .place
+        .wf(&["restore", "--force", "state.tar"])
+        .exits(0);
+    refused(&office);
+    office.place.wf(&["backup", "later.tar"]).exits(0);
+    office
+        .place
+        .wf(&["restore", "--force", "later.tar"])
+        .exits(0);
+    refused(&office);
+    clean(&office.place);
+}
+
+#[test]
+fn a_backup_that_was_tampered_with_replaces_nothing() {
+    let office = approved("2");
+    runs(&office);
+    let place = &office.place;
+    place.wf(&["backup", "state.tar"]).exits(0);
+    let whole = std::fs::read(place.at("state.tar")).unwrap();
+    // The database in the archive is one file, as it would be written by somebody else.
+    for attack in [
+        "UPDATE steps SET standing = 'verified'",
+        "DELETE FROM consumed",
+        "CREATE TRIGGER t AFTER INSERT ON events BEGIN SELECT 1; END",
+        "UPDATE texts SET text = text || ' '",
+    ] {
+        repack(place, &whole, attack);
+        let before = texts(place, "SELECT hex(hash) FROM events ORDER BY seq");
+        let did = place.wf(&["restore", "--force", "state.tar"]).exits(6);
+        assert!(
+            did.all().contains("state.tar") && did.all().contains("hint: "),
+            "{attack}: {}",
+            did.all()
+        );
+        assert_eq!(
+            texts(place, "SELECT hex(hash) FROM events ORDER BY seq"),
+            before
+        );
+        clean(place);
+    }
+    std::fs::write(place.at("state.tar"), &whole).unwrap();
+    place.wf(&["restore", "--force", "state.tar"]).exits(0);
+}
+
+/// Unpacks a backup, changes its database, and packs it again in the same order.
+fn repack(place: &crate::support::Sandbox, whole: &[u8], attack: &str) {
+    let dir = tempfile::tempdir().unwrap();
+    tar::Archive::new(whole).unpack(dir.path()).unwrap();
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "tests look at the state from outside"
+    )]
+    let database = rusqlite::Connection::open(dir.path().join("state.db")).unwrap();
+    database.execute_batch(attack).unwrap();
+    database.close().unwrap();
+    let mut made = tar::Builder::new(Vec::new());
+    for entry in tar::Archive::new(whole).entries().unwrap() {
+        let name = entry.unwrap().path().unwrap().into_owned();
+        made.append_path_with_name(dir.path().join(&name), &name)
+            .unwrap();
+    }
+    std::fs::write(place.at("state.tar"), made.into_inner().unwrap()).unwrap();
+}

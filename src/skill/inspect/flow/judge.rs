@@ -1,3 +1,4 @@
+use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
 use super::facts::{Event, Facts, Send};
@@ -44,7 +45,18 @@ pub(in crate::skill::inspect) fn flow(bundle: &Bundle, known: &[Issue]) -> Vec<I
         };
         !known.iter().any(is_it)
     });
-    issues.sort();
+    // Of two findings about one command the worse one stays.
+    issues.sort_by(|one, other| {
+        let of = |issue: &Issue| {
+            (
+                issue.file.clone(),
+                issue.at,
+                issue.rule,
+                Reverse(issue.class),
+            )
+        };
+        of(one).cmp(&of(other))
+    });
     issues.dedup_by(|one, other| {
         (one.rule, &one.file, one.at) == (other.rule, &other.file, other.at)
     });

@@ -257,3 +257,29 @@ fn a_database_that_somebody_holds_is_waited_for_and_then_told_of() {
     holder.execute_batch("ROLLBACK").unwrap();
     assert!(waiting.wait().unwrap().success());
 }
+#[test]
+fn a_state_that_is_removed_or_replaced_ends_the_run_and_nothing_is_said_to_be_done() {
+    for meddle in [
+        "rm -rf .wf",
+        "mv .wf away",
+        "rm .wf/state.db",
+        "cp .wf/state.db old; rm .wf/state.db; mv old .wf/state.db",
+        "mv .wf away; cp -r away .wf",
+    ] {
+        let sandbox = Sandbox::new();
+        sandbox.file(
+            "plan.md",
+            "---\nkind: plan\nid: first\nsteps:\n  - {id: a, run: \"true\"}\n---\n",
+        );
+        sandbox.wf(&["run", "plan.md"]).exits(0);
+        assert!(sandbox.at(".wf/state.db").exists());
+        let plan = format!(
+            "---\nkind: plan\nid: meddles\nsteps:\n  - {{id: a, run: \"{meddle}\"}}\n---\n"
+        );
+        sandbox.file("plan.md", plan);
+        let did = sandbox.wf(&["run", "plan.md"]).exits(6);
+        assert!(!did.all().contains("succeeded"), "{meddle}: {}", did.all());
+        did.says("was removed, or replaced")
+            .says("nothing of this is recorded");
+    }
+}

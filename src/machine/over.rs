@@ -1,8 +1,17 @@
 //! The end of a run.
 
 use super::scope::View;
-use super::{Effect, Fact, Machine, Outcome, Stale, Standing, state};
+use super::state::{self, State};
+use super::{Effect, Fact, Machine, Outcome, Stale, Standing};
 use crate::model::{Object, StepIx};
+
+impl State {
+    /// Whether a check found otherwise than a step that has ended.
+    fn has_refuted(&self) -> bool {
+        let mut steps = self.steps.iter();
+        steps.any(|step| step.standing == Standing::Refuted)
+    }
+}
 
 impl Machine {
     /// Ends the run.
@@ -19,6 +28,8 @@ impl Machine {
         let standing = match outcome {
             // What is no longer what was checked is not proved, whatever else was.
             Outcome::Succeeded if !self.state.stale.is_empty() => Standing::Reported,
+            // Nor is what a check found otherwise, though it was allowed to fail.
+            Outcome::Succeeded if self.state.has_refuted() => Standing::Reported,
             // What does not hold in full is not proved.
             Outcome::Succeeded if self.state.control.accepted.is_some() => Standing::Reported,
             Outcome::Succeeded if checked == Some(true) => Standing::Verified,

@@ -189,6 +189,14 @@ fn count(look: &Look<'_>) -> Tally {
     tally
 }
 
+/// Whether a check found otherwise than a step that has ended.
+fn has_refuted(look: &Look<'_>) -> bool {
+    let steps = look.plan().steps().iter();
+    let ends = steps.filter_map(|step| look.decided().end(&Place::of(&step.id)));
+    ends.into_iter()
+        .any(|end| end.standing == Standing::Refuted)
+}
+
 pub fn tally(look: &Look<'_>) -> Result<(), String> {
     let Seen::Event(event) = look.seen else {
         return Ok(());
@@ -239,7 +247,7 @@ pub fn outcome(look: &Look<'_>) -> Result<(), String> {
     let good = *outcome == Outcome::Succeeded;
     let right = right && accepted.is_some() == (good && near);
     let all_verified = count(look).reported == 0 && count(look).verified > 0 && !known.left;
-    let stale = !known.stale.is_empty() || near;
+    let stale = !known.stale.is_empty() || near || has_refuted(look);
     let believed = match standing {
         Standing::Verified => good && !stale && (known.judged == Some(true) || all_verified),
         Standing::Reported => good && (stale || known.judged.is_none() && !all_verified),

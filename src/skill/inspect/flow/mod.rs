@@ -1,7 +1,7 @@
 //! The flow of a whole skill: what is fetched from outside and what is secret, where it lies, and
 //! what is started or sent later, in whichever file.
 //!
-//! [Shell](shell), [Python](python) and [texts](texts) are read into [facts](facts): labels at
+//! [Shell](shell), [Python](python) and [texts] are read into [facts]: labels at
 //! [places](place), moves between places, sends and runs. [`solve`] carries the labels along the
 //! moves, and [`judge`] looks at what arrives. The order of commands does not count: whoever has
 //! a skill executes its parts in any order.

@@ -39,7 +39,6 @@ mod held;
 mod input;
 mod ledger;
 mod measure;
-mod once;
 mod over;
 mod pairs;
 mod phases;

@@ -14,13 +14,12 @@ use serde_json::Value;
 use super::actuator::class;
 use super::advised::about;
 use super::measure::Measured;
-use super::once::Once;
 use super::request::digest;
 use super::rounds::in_ways;
 use super::{Advice, Blame, Effect, Fact, Machine, Proposal, Round, StepState};
 use crate::digest::Digest;
 use crate::ggs::Directive;
-use crate::model::{Alternative, OnStuck, Plan, StepIx, Work};
+use crate::model::{Alternative, OnStuck, Once, Plan, StepIx, Work};
 use crate::name::Name;
 use crate::time::Moment;
 

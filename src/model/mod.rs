@@ -18,6 +18,7 @@ mod goal;
 mod json_expect;
 mod json_path;
 mod money;
+mod once;
 mod param;
 mod phase;
 mod plan;
@@ -48,6 +49,7 @@ pub use goal::{
 pub use json_expect::{JsonMiss, bounds, is_within};
 pub use json_path::{BadJsonPath, JsonPath};
 pub use money::{BadMoney, Money};
+pub use once::Once;
 pub use param::{BadParams, Param, resolve as resolve_params};
 pub use phase::{CheckPhase, Exhausted, Loops};
 pub use plan::{BadPlan, OnFailure, Parts, Plan, PlanOutput, Policy, Secret, SecretSource};

@@ -20,15 +20,12 @@ pub(super) const PROJECTIONS: [&str; 6] = [
 ];
 
 /// The projections that name a run by its key, and the uses of approvals, which name it by its id.
-pub(super) const FOLDED: [&str; 7] = [
-    "runs",
-    "sources",
-    "steps",
-    "attempts",
-    "checks",
-    "artifacts",
-    "consumed",
-];
+pub(super) const FOLDED: [&str; 7] = {
+    let [runs, sources, steps, attempts, checks, artifacts] = PROJECTIONS;
+    [
+        runs, sources, steps, attempts, checks, artifacts, "consumed",
+    ]
+};
 
 /// Makes the projections anew from the log. Forgotten runs stay forgotten.
 pub(super) fn rebuild(connection: &Connection) -> rusqlite::Result<()> {

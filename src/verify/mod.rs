@@ -16,7 +16,6 @@ mod signs;
 #[cfg(test)]
 mod tests;
 mod text;
-mod unique;
 
 pub use classify::{END, classify};
 pub use found::{FileFound, Found};

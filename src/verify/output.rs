@@ -4,8 +4,7 @@ use serde_json::Value;
 
 use super::Found;
 use super::text::quoted;
-use super::unique;
-use crate::model::{Class, Expect, JsonExpect, JsonMiss, bounds, is_within};
+use crate::model::{Class, Expect, JsonExpect, JsonMiss, Once, bounds, is_within};
 
 /// Why an expectation does not hold.
 #[derive(Debug)]
@@ -123,8 +122,8 @@ fn json(expect: &Expect, output: &Output<'_>) -> Result<(), Miss> {
     }
     let expected = "the output is JSON";
     let text = output.whole(expected)?;
-    let value: Value = match unique::parse(text) {
-        Ok(value) => value,
+    let value = match serde_json::from_str(text) {
+        Ok(Once(value)) => value,
         Err(error) => return wrong(expected, format!("{error}: {}", quoted(text))),
     };
     for each in &expect.json {

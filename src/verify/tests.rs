@@ -231,6 +231,27 @@ fn json_values() {
 }
 
 #[test]
+fn json_in_which_a_key_stands_twice_does_not_pass() {
+    let expect = Expect {
+        json: vec![at("$.ok", &json!({ "equals": true }))],
+        ..Expect::default()
+    };
+    for output in [
+        r#"{"ok": false, "ok": true}"#,
+        r#"{"ok": true, "deep": [{"a": 1, "\u0061": 2}]}"#,
+    ] {
+        let ruled = rule(&expect, &OK, output);
+        assert_eq!(ruled.ruling, Ruling::Fail, "{output}");
+        assert!(
+            ruled.found.contains("stands there twice"),
+            "{}",
+            ruled.found
+        );
+    }
+    assert_eq!(rule(&expect, &OK, r#"{"ok": true}"#).ruling, Ruling::Pass);
+}
+
+#[test]
 fn json_that_is_none_or_breaks_its_schema() {
     let schema = Schema::new(json!({ "type": "object", "required": ["rows"] })).unwrap();
     let expect = Expect {

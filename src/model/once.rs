@@ -1,5 +1,5 @@
-//! A JSON document in which each key stands once: of two that say different things, neither is
-//! passed over in silence.
+//! A JSON document in which each key stands once: of two that say different things, one program reads
+//! the first and another the last, and what was judged would not be what is used.
 
 use std::fmt;
 
@@ -7,7 +7,7 @@ use serde::de::{Deserialize, Deserializer, Error, MapAccess, SeqAccess, Visitor}
 use serde_json::{Map, Value};
 
 /// A JSON document in which no object has a key twice.
-pub(super) struct Once(pub(super) Value);
+pub struct Once(pub Value);
 
 impl<'de> Deserialize<'de> for Once {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {

@@ -15,6 +15,7 @@ mod kernel;
 mod limits;
 mod odd_places;
 mod outcome;
+mod private;
 mod processes;
 mod programs;
 mod scene;

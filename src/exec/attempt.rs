@@ -14,7 +14,7 @@ use tokio::sync::watch;
 use super::process::{self, Command};
 use super::secret::{Hidden, exposed};
 use super::supervise::{Limits, supervise};
-use super::{Ends, OnOutput, Stop, Unable, log, outputs, usage};
+use super::{Ends, OnOutput, Stop, Unable, log, outputs, sandbox, usage};
 use crate::machine::{Exit, Usage};
 use crate::mask::Mask;
 use crate::time::Clock;
@@ -108,6 +108,8 @@ impl Gone {
 
 /// Runs a process to its end, or ends it.
 pub async fn run(job: Job, ties: Ties) -> Gone {
+    prepare_output(&job);
+    sandbox::prepare(&job.command).await;
     let mask = ties.mask;
     let target = log::Target {
         path: job.log,
@@ -121,14 +123,6 @@ pub async fn run(job: Job, ties: Ties) -> Gone {
         grace: job.grace,
         output: job.most,
     };
-    // What an attempt left here that was interrupted is not this one's.
-    if job.output.symlink_metadata().is_ok() {
-        let _ = std::fs::remove_file(&job.output);
-    }
-    if job.command.sandbox.is_some() {
-        // In a sandbox a file can only be shown if it is there.
-        let _ = File::create_new(&job.output);
-    }
     let (exit, service) = if *ties.stop.borrow() == Stop::No {
         match process::spawn(&job.command, &ties.mark) {
             Ok(process) => {
@@ -168,6 +162,18 @@ pub async fn run(job: Job, ties: Ties) -> Gone {
         output,
         logged: written.logged.unwrap_or(0),
         service,
+    }
+}
+
+/// Makes the file that the work writes its outputs to be its own.
+fn prepare_output(job: &Job) {
+    // What an attempt left here that was interrupted is not this one's.
+    if job.output.symlink_metadata().is_ok() {
+        let _ = std::fs::remove_file(&job.output);
+    }
+    if job.command.sandbox.is_some() {
+        // In a sandbox a file can only be shown if it is there.
+        let _ = File::create_new(&job.output);
     }
 }
 

@@ -9,7 +9,7 @@ use super::head::Head;
 use super::process::{self, Command};
 use super::sandbox::Guard;
 use super::supervise::{End, Limits, supervise};
-use super::{Ends, Stop};
+use super::{Ends, Stop, sandbox};
 use crate::machine::Exit;
 
 /// What is run, and how much of what it prints counts.
@@ -66,6 +66,7 @@ pub async fn run(probe: Probe, mark: &str, stop: watch::Receiver<Stop>) -> Probe
         output: probe.output,
     };
     let mut head = Head::new(probe.keep);
+    sandbox::prepare(&probe.command).await;
     let end = match process::spawn(&probe.command, mark) {
         Ok(process) => supervise(process, limits, stop, &mut head).await,
         Err(unable) => End::without(unable),

@@ -20,6 +20,9 @@ const SETSID: i32 = 0x80;
 /// This program, whatever became of its file since it was started.
 pub(super) const SELF: &str = "/proc/self/exe";
 
+/// The least number of a copy of what is given: no process is given one that high.
+const GIVEN: i32 = 16;
+
 /// Held while the current folder is that of a process that is being started: the one of this process,
 /// once it was left.
 static FOLDER: Mutex<Option<OwnedFd>> = Mutex::new(None);
@@ -67,8 +70,15 @@ pub(super) fn spawn(image: Image<'_>, given: &[(BorrowedFd<'_>, i32)]) -> io::Re
     let nothing = nothing()?;
     let mut files = PosixSpawnFileActions::init()?;
     let usual = [(nothing, 0), (out_end.as_fd(), 1), (err_end.as_fd(), 2)];
-    for (end, number) in usual.iter().chain(given) {
-        files.add_dup2(end.as_raw_fd(), *number)?;
+    // None of them may bear a number that another is to get.
+    let high = given.iter().map(|(end, number)| {
+        let end = rustix::io::fcntl_dupfd_cloexec(end, GIVEN)?;
+        io::Result::Ok((end, *number))
+    });
+    let high: Vec<_> = high.collect::<io::Result<_>>()?;
+    let given = high.iter().map(|(end, number)| (end.as_fd(), *number));
+    for (end, number) in usual.into_iter().chain(given) {
+        files.add_dup2(end.as_raw_fd(), number)?;
     }
     let before = ticks();
     let pid = start(image, &files, SETSID)?;

@@ -14,7 +14,10 @@ use super::attempt::Attempt;
 use crate::support::Did;
 
 /// The user without a name.
-const NOBODY: u32 = 65534;
+pub const NOBODY: u32 = 65534;
+
+/// A further group of that user.
+pub const GROUP: u32 = 54_321;
 
 /// Who runs wf.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -237,7 +240,7 @@ impl Scene {
                 command.args([
                     "--reuid=65534",
                     "--regid=65534",
-                    "--clear-groups",
+                    &format!("--groups={GROUP}"),
                     "--",
                     program,
                 ]);

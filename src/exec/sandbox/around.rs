@@ -87,9 +87,15 @@ impl Around {
 
     fn sandbox(&self, layer: Layer, read: &[String], network: bool, limits: &Limits) -> Sandbox {
         let asked = self.read.iter().chain(read).map(|path| self.meant(path));
+        let asked: Vec<PathBuf> = asked.collect();
+        let at_home = self
+            .home
+            .iter()
+            .flat_map(|home| TOOLS.map(|tool| home.join(tool)));
         Sandbox {
             root: self.root.clone(),
             layer,
+            granted: asked.iter().cloned().chain(at_home).collect(),
             read: self.tools.iter().cloned().chain(asked).collect(),
             hidden: self.hidden.clone(),
             home: self.home.clone(),

@@ -15,6 +15,9 @@ pub struct Sandbox {
     /// Folders and files that may be read besides those of the system; absolute. What is not there is
     /// left out.
     pub read: Vec<PathBuf>,
+    /// What of the system may be read although others cannot read it, because somebody asked for it;
+    /// absolute.
+    pub granted: Vec<PathBuf>,
     /// Folders that seem to be empty wherever they would be seen; absolute.
     pub hidden: Vec<PathBuf>,
     /// The home folder: empty and writable, but for what may be read in it.

@@ -43,4 +43,4 @@ pub use outer::stage;
 pub use probe::{Ability, ability};
 pub use words::WORD;
 
-pub(super) use start::{Confined, Report, start};
+pub(super) use start::{Confined, Report, prepare, start};

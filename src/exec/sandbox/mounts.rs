@@ -13,11 +13,11 @@ use rustix::mount::{MountFlags, UnmountFlags};
 
 use super::mount::{
     Access, NEW, OLD, PLAIN, aside, beneath, bind, by_descriptor, devices, make, new, open, over,
-    overlay, processes, remount, scratch, tmpfs,
+    overlay, processes, remount, scratch, tmpfs, unlinked,
 };
 use super::places::{EMPTY_FILES, EMPTY_FOLDERS};
 use super::view::{covered, visible};
-use super::words::Order;
+use super::words::{Order, PRIVATE};
 use super::{Guard, Layer, Sandbox, private, programs};
 
 /// How much may be written if nothing is said, in bytes.
@@ -59,6 +59,8 @@ pub(super) fn enter(order: &Order) -> Result<Entered, Failed> {
 pub(super) struct View<'a> {
     sandbox: &'a Sandbox,
     old: OwnedFd,
+    /// What of the system others cannot read.
+    private: Vec<PathBuf>,
 }
 
 /// Says what was tried when something failed.
@@ -72,13 +74,21 @@ impl<'a> View<'a> {
         if sandbox.root == Path::new("/") {
             return Err("a workspace that is all of the file system cannot be confined".into());
         }
+        let private = private::read(PRIVATE).map_err(said("read what it hides"))?;
         aside().map_err(said("put the root aside"))?;
         let scratch = sandbox.limits.scratch.unwrap_or(SCRATCH);
         let old = open(Path::new(OLD)).map_err(said("open the old root"))?;
+        for nothing in ["/void", "/empty"] {
+            over(Path::new(nothing), Path::new(nothing)).map_err(said("make something empty"))?;
+        }
         tmpfs(Path::new(NEW), "mode=755,size=16m").map_err(said("make a new root"))?;
         tmpfs(Path::new("/scratch"), &format!("mode=755,size={scratch}"))
             .map_err(said("make room to write"))?;
-        Ok(Self { sandbox, old })
+        Ok(Self {
+            sandbox,
+            old,
+            private,
+        })
     }
 
     fn build(&self) -> Result<Vec<Guard>, Failed> {
@@ -206,11 +216,35 @@ impl<'a> View<'a> {
                 over(Path::new("/void"), &at).map_err(said(&nothing(path)))?;
             }
         }
-        // Who owns the system reads what nobody else may.
-        if rustix::process::geteuid().is_root() {
-            for (at, is_folder) in private::below(&new(Path::new("/etc"))) {
-                let nothing = if is_folder { "/void" } else { "/empty" };
-                over(Path::new(nothing), &at).map_err(said("hide secrets of the system"))?;
+        self.hide_private()
+            .map_err(said("hide private files of the system"))
+    }
+
+    /// What of the system others cannot read.
+    fn hide_private(&self) -> io::Result<()> {
+        let sandbox = self.sandbox;
+        let files: &[PathBuf] = match &sandbox.layer {
+            Layer::Direct { files, .. } => files,
+            Layer::Scratch => &[],
+        };
+        let granted = [&sandbox.root].into_iter().chain(&sandbox.granted);
+        let granted = granted.chain(&sandbox.hidden);
+        let granted: Vec<PathBuf> = granted
+            .chain(files)
+            .map(|path| self.canonical(path).unwrap_or_else(|| path.clone()))
+            .collect();
+        let private = self.private.clone();
+        let root = open(Path::new(NEW))?;
+        for one in private::but(&granted, private, &|path| new(path))? {
+            // What is not shown, or gone by now, needs not be hidden.
+            if let Ok(place) = unlinked(&root, &one) {
+                let kind = rustix::fs::FileType::from_raw_mode(rustix::fs::fstat(&place)?.st_mode);
+                let nothing = if kind == rustix::fs::FileType::Directory {
+                    "/void"
+                } else {
+                    "/empty"
+                };
+                rustix::mount::mount_bind(nothing, by_descriptor(&place))?;
             }
         }
         Ok(())

@@ -21,6 +21,10 @@ pub(super) const SYSTEM: [&str; 12] = [
 /// `/etc/resolv.conf`.
 pub(super) const FOR_NETWORK: [&str; 2] = ["/var/lib/ca-certificates", "/run/systemd/resolve"];
 
+/// Folders of the system in which everything is for everybody, because the only program that writes to
+/// them makes it so, or the kernel says what they hold. They can be very large.
+pub(super) const PUBLIC: [&str; 3] = ["/nix/store", "/gnu/store", "/sys/devices/system/cpu"];
+
 /// Folders below the home folder that hold programs and what they need, and no secrets.
 pub(super) const TOOLS: [&str; 31] = [
     ".asdf",

@@ -1,70 +1,255 @@
-use std::fs;
+//! The files of the system that whoever runs wf can read and others cannot.
+//!
+//! A confined process has the user of wf, and what that user is in a namespace cannot be less: the
+//! system lets nobody put down a group there. So what only that user, or a group of its, can read
+//! is taken out of the view. To find it, every folder of the system is listed, which takes longer than
+//! all else that a sandbox needs: it is done once for many sandboxes.
+
+use std::ffi::OsStr;
+use std::fs::{self, DirEntry, File, Metadata};
+use std::io::{self, Write as _};
+use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::ScopedJoinHandle;
 
-/// How deep is looked.
-const DEEPEST: usize = 6;
+use rustix::fs::{Access, AtFlags, CWD, MemfdFlags};
+use rustix::time::ClockId;
 
-/// The files and folders below a folder that only their owner and his group may read; said of each,
-/// whether it is a folder. What is empty already, and what a link leads to, is left out.
-pub(super) fn below(folder: &Path) -> Vec<(PathBuf, bool)> {
-    let mut found = Vec::new();
-    look(folder, DEEPEST, &mut found);
-    found
+use super::places::{FOR_NETWORK, PUBLIC, SYSTEM};
+
+/// How long what was found is relied on, in seconds.
+const FRESH: i64 = 60;
+
+/// How many folders and files can be hidden: each needs a mount in every sandbox.
+const MOST: usize = 4096;
+
+/// How many threads look: a disk gives no more to more of them.
+const THREADS: usize = 4;
+
+/// What was found, absolute and without links, and when, in seconds since the boot.
+type Found = Option<(i64, Arc<Vec<PathBuf>>)>;
+
+static FOUND: Mutex<Found> = Mutex::new(None);
+
+/// The private files and folders of the system: what was found a short while ago, or is now.
+pub(super) fn of_system() -> io::Result<Arc<Vec<PathBuf>>> {
+    // Whoever comes while another looks waits for what that one finds.
+    let mut known = FOUND.lock().unwrap_or_else(PoisonError::into_inner);
+    let now = rustix::time::clock_gettime(ClockId::Boottime).tv_sec;
+    if let Some((at, found)) = &*known
+        && now - at < FRESH
+    {
+        return Ok(Arc::clone(found));
+    }
+    let roots = SYSTEM.iter().chain(&FOR_NETWORK).map(Path::new);
+    let roots: Vec<PathBuf> = roots
+        .filter_map(|root| fs::canonicalize(root).ok())
+        .collect();
+    let found = Arc::new(below(roots)?);
+    *known = Some((now, Arc::clone(&found)));
+    Ok(found)
 }
 
-fn look(folder: &Path, deeper: usize, found: &mut Vec<(PathBuf, bool)>) {
-    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
-        // Most of what is in `/etc` is links: their kind is known without asking for more.
+/// The private files and folders below these. What is empty already, what a link leads to and what
+/// lies in a private folder is left out.
+fn below(mut level: Vec<PathBuf>) -> io::Result<Vec<PathBuf>> {
+    level.retain(|root| !is_public(root));
+    level.sort();
+    level.dedup_by(|root, above| root.starts_with(above));
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    let mut found = Vec::new();
+    while !level.is_empty() {
+        let share = level.len().div_ceil(threads.min(THREADS));
+        let parts: Vec<_> = std::thread::scope(|scope| {
+            let chunks = level.chunks(share);
+            let looks: Vec<_> = chunks.map(|part| scope.spawn(|| look(part))).collect();
+            looks.into_iter().map(ScopedJoinHandle::join).collect()
+        });
+        level.clear();
+        for part in parts {
+            let (private, deeper) =
+                part.map_err(|_| io::Error::other("the folders of the system cannot be listed"))?;
+            found.extend(private);
+            level.extend(deeper);
+        }
+    }
+    found.sort();
+    Ok(found)
+}
+
+/// What is private in these folders, and the folders in them that are not.
+fn look(folders: &[PathBuf]) -> (Vec<PathBuf>, Vec<PathBuf>) {
+    let mut found = Vec::new();
+    let mut deeper = Vec::new();
+    for entry in folders.iter().flat_map(|folder| entries(folder)) {
+        // Many entries are links: their kind is known without asking for more.
         if entry.file_type().is_ok_and(|kind| kind.is_symlink()) {
             continue;
         }
         let Ok(data) = entry.metadata() else {
             continue;
         };
-        let path = entry.path();
-        if data.is_dir() {
-            if data.mode() & 0o005 != 0o005 {
-                found.push((path, true));
-            } else if deeper > 0 {
-                look(&path, deeper - 1, found);
-            }
-        } else if data.is_file() && data.mode() & 0o004 == 0 && data.len() > 0 {
-            found.push((path, false));
+        if is_closed(&data) {
+            found.extend(Some(entry.path()).filter(|path| is_reached(path)));
+        } else if data.is_dir() {
+            deeper.extend(Some(entry.path()).filter(|path| !is_public(path)));
         }
     }
+    (found, deeper)
+}
+
+fn is_public(folder: &Path) -> bool {
+    PUBLIC.iter().any(|public| folder == Path::new(public))
+}
+
+fn entries(folder: &Path) -> impl Iterator<Item = DirEntry> {
+    fs::read_dir(folder).into_iter().flatten().flatten()
+}
+
+/// Whether others cannot read a file that is not empty, or not list a folder and go into it.
+fn is_closed(data: &Metadata) -> bool {
+    if data.is_dir() {
+        data.mode() & 0o005 != 0o005
+    } else {
+        data.is_file() && data.mode() & 0o004 == 0 && data.len() > 0
+    }
+}
+
+/// Whether this process can read a file or a folder, or go into it.
+fn is_reached(path: &Path) -> bool {
+    let may = |access| rustix::fs::accessat(CWD, path, access, AtFlags::empty()).is_ok();
+    may(Access::READ_OK) || path.is_dir() && may(Access::EXEC_OK)
+}
+
+/// What is to be hidden so that nothing private is seen but what was granted: of a private folder in
+/// which that lies, all the rest. `shown` is where a path is seen.
+pub(super) fn but(
+    granted: &[PathBuf],
+    mut private: Vec<PathBuf>,
+    shown: &impl Fn(&Path) -> PathBuf,
+) -> io::Result<Vec<PathBuf>> {
+    let mut hidden = Vec::new();
+    while let Some(next) = private.pop() {
+        if granted.iter().any(|one| next.starts_with(one)) {
+            continue;
+        }
+        if !granted.iter().any(|one| one.starts_with(&next)) {
+            hidden.push(next);
+            continue;
+        }
+        for entry in fs::read_dir(shown(&next))? {
+            let entry = entry?;
+            let kind = entry.file_type()?;
+            if kind.is_dir() || kind.is_file() {
+                private.push(next.join(entry.file_name()));
+            }
+        }
+    }
+    if hidden.len() > MOST {
+        return Err(io::Error::other(format!(
+            "there are {} of them and at most {MOST} can be hidden; close the folders in which they lie \
+             (`chmod o-rx`)",
+            hidden.len()
+        )));
+    }
+    Ok(hidden)
+}
+
+/// The list as something that can be inherited.
+pub(super) fn written(private: &[PathBuf]) -> io::Result<OwnedFd> {
+    let lines: Vec<&[u8]> = private
+        .iter()
+        .map(|path| path.as_os_str().as_bytes())
+        .collect();
+    let file = rustix::fs::memfd_create("wf-private", MemfdFlags::CLOEXEC)?;
+    let mut file = File::from(file);
+    file.write_all(&lines.join(&0))?;
+    Ok(file.into())
+}
+
+/// The list that was inherited under this number.
+pub(super) fn read(number: i32) -> io::Result<Vec<PathBuf>> {
+    let bytes = fs::read(format!("/proc/self/fd/{number}"))?;
+    let lines = bytes
+        .split(|byte| *byte == 0)
+        .filter(|line| !line.is_empty());
+    Ok(lines.map(|line| OsStr::from_bytes(line).into()).collect())
 }
 
 #[cfg(test)]
 mod tests {
+    use std::os::fd::AsRawFd as _;
     use std::os::unix::fs::PermissionsExt as _;
 
     use super::*;
 
-    #[test]
-    fn what_not_everybody_may_read_is_found() {
+    /// A folder with files of these modes; folders on the way are for everybody.
+    fn folder(files: &[(&str, u32)]) -> tempfile::TempDir {
         let dir = tempfile::tempdir().unwrap();
-        fs::create_dir_all(dir.path().join("open/closed")).unwrap();
-        for (path, mode) in [
+        for (path, mode) in files {
+            let path = dir.path().join(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(&path, "x").unwrap();
+            fs::set_permissions(path, fs::Permissions::from_mode(*mode)).unwrap();
+        }
+        dir
+    }
+
+    fn close(path: PathBuf) {
+        fs::set_permissions(path, fs::Permissions::from_mode(0o750)).unwrap();
+    }
+
+    #[test]
+    fn what_not_everybody_may_read_is_found_at_any_depth() {
+        let deep = "a/b/c/d/e/f/g/h/i/secret";
+        let dir = folder(&[
             ("secret", 0o600),
             ("public", 0o644),
             ("open/secret", 0o640),
             ("open/closed/inside", 0o600),
-        ] {
-            let path = dir.path().join(path);
-            fs::write(&path, "x").unwrap();
-            fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
-        }
-        let closed = dir.path().join("open/closed");
-        fs::set_permissions(&closed, fs::Permissions::from_mode(0o750)).unwrap();
-        let mut found = below(dir.path());
-        found.sort();
+            (deep, 0o600),
+        ]);
+        close(dir.path().join("open/closed"));
+        std::os::unix::fs::symlink("secret", dir.path().join("link")).unwrap();
+        let found = below(vec![dir.path().to_path_buf()]).unwrap();
+        let expected = [deep, "open/closed", "open/secret", "secret"];
+        assert_eq!(found, expected.map(|path| dir.path().join(path)));
+        let list = written(&found).unwrap();
+        assert_eq!(read(list.as_raw_fd()).unwrap(), found);
+    }
+
+    #[test]
+    fn what_was_granted_stays_and_nothing_beside_it() {
+        let dir = folder(&[
+            ("closed/work/file", 0o600),
+            ("closed/beside/file", 0o644),
+            ("closed/public", 0o644),
+            ("secret", 0o600),
+            ("granted/secret", 0o600),
+        ]);
+        close(dir.path().join("closed"));
+        let found = below(vec![dir.path().to_path_buf()]).unwrap();
         let at = |path: &str| dir.path().join(path);
-        let expected = [
-            (at("open/closed"), true),
-            (at("open/secret"), false),
-            (at("secret"), false),
-        ];
-        assert_eq!(found, expected);
+        let granted = [at("closed/work"), at("granted")];
+        let mut hidden = but(&granted, found, &Path::to_path_buf).unwrap();
+        hidden.sort();
+        assert_eq!(
+            hidden,
+            [at("closed/beside"), at("closed/public"), at("secret")]
+        );
+    }
+
+    #[test]
+    fn more_than_can_be_hidden_is_an_error() {
+        let many = |count: usize| {
+            let private = (0..count).map(|at| format!("/opt/{at}").into());
+            but(&[], private.collect(), &Path::to_path_buf)
+        };
+        assert_eq!(many(MOST).unwrap().len(), MOST);
+        let told = many(MOST + 1).unwrap_err().to_string();
+        assert!(told.contains("4097"), "{told}");
     }
 }

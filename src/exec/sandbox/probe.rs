@@ -36,6 +36,7 @@ async fn try_it(root: &Path) -> Ability {
         root: root.to_path_buf(),
         layer: Layer::Scratch,
         read: Vec::new(),
+        granted: Vec::new(),
         hidden: Vec::new(),
         home: None,
         network: false,

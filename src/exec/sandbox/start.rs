@@ -8,8 +8,8 @@ use std::path::Path;
 use rustix::fs::MemfdFlags;
 
 use super::limits::Group;
-use super::words::{FEED, ORDER, Order, WORD, Word};
-use super::{Guard, Sandbox};
+use super::words::{FEED, ORDER, Order, PRIVATE, WORD, Word};
+use super::{Guard, Sandbox, private};
 use crate::exec::process::Command;
 use crate::exec::spawn::{self, Image, SELF, Started};
 use crate::exec::{Unable, tree};
@@ -30,6 +30,15 @@ pub(in crate::exec) struct Report {
     pub(in crate::exec) guards: Vec<Guard>,
     /// How the command ended, or why it did not begin; `None`: nobody lived to say so.
     pub(in crate::exec) exit: Option<Exit>,
+}
+
+/// Finds what every sandbox hides, if the command needs one: that takes a while the first time, which is
+/// not the command's.
+pub(in crate::exec) async fn prepare(command: &Command) {
+    if command.sandbox.is_some() {
+        // Whoever starts it finds it again, or says why not.
+        let _ = tokio::task::spawn_blocking(private::of_system).await;
+    }
 }
 
 /// Starts a command in a sandbox; it reads from the pipe, if there is one. `env` is its whole
@@ -54,6 +63,8 @@ pub(in crate::exec) fn start(
         outside: group.guards().to_vec(),
     };
     let order = written(&order).map_err(unable)?;
+    let hidden = private::of_system().and_then(|found| private::written(&found));
+    let hidden = hidden.map_err(unable)?;
     let (mut talk, end) = UnixStream::pair().map_err(unable)?;
     let argv = ["wf-sandbox".to_owned(), WORD.to_owned()];
     let marked = [format!("{}={mark}", tree::MARK)];
@@ -63,7 +74,11 @@ pub(in crate::exec) fn start(
         env: &marked,
         cwd: Path::new("/"),
     };
-    let mut given = vec![(end.as_fd(), 0), (order.as_fd(), ORDER)];
+    let mut given = vec![
+        (end.as_fd(), 0),
+        (order.as_fd(), ORDER),
+        (hidden.as_fd(), PRIVATE),
+    ];
     given.extend(feed.map(|feed| (feed.as_fd(), FEED)));
     let started = spawn::spawn(image, &given).map_err(unable)?;
     let ready = group.admit(started.pid).and_then(|()| {

@@ -40,6 +40,7 @@ mod tests {
                 "/home/ada/work/in".into(),
                 "../up".into(),
             ],
+            granted: Vec::new(),
             hidden: Vec::new(),
             home: Some("/home/ada".into()),
             network,

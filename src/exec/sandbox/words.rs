@@ -17,6 +17,9 @@ pub(super) const ORDER: i32 = 3;
 /// The descriptor of the pipe that the command reads from, if it is fed.
 pub(super) const FEED: i32 = 4;
 
+/// The descriptor of the list of [`super::private`].
+pub(super) const PRIVATE: i32 = 5;
+
 /// What is to be executed, and how it is confined.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Order {

@@ -292,6 +292,21 @@ int main(void) {
     )
     .only_inside(),
     Attempt::python(
+        "newer_calls",
+        "make calls that are younger than the list of what is refused",
+        r#"
+for number in (467, 468, 470, 500, 999):
+    ctypes.set_errno(0)
+    got = libc.syscall(ctypes.c_long(number), *[ctypes.c_long(-1)] * 6)
+    if got != -1 or ctypes.get_errno() != 38:
+        through(f"{number} {ctypes.get_errno()}")
+for name in ("ptrace", "mount", "unshare"):
+    ctypes.set_errno(0)
+    if call(name, 0, 0, 0, 0, 0) != -1 or ctypes.get_errno() != 1:
+        through(f"{name} {ctypes.get_errno()}")
+"#,
+    ),
+    Attempt::python(
         "second_numbers",
         "make refused calls by their second numbers",
         r#"

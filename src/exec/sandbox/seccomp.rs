@@ -3,13 +3,16 @@
 //! A list of what is refused, not of what is allowed: checks run whatever people have. Without
 //! capabilities most of these would fail anyway; each one here has had a hole, or looks into other
 //! processes, or makes namespaces in which capabilities come back.
+//!
+//! What is younger than this list is said not to exist, as it would be on an older system: so libraries
+//! do without, and no new way round what is refused opens with a new system.
 
 use std::collections::BTreeMap;
 
 use nix::libc;
 use seccompiler::{
     BpfProgram, SeccompAction, SeccompCmpArgLen as Len, SeccompCmpOp as Op, SeccompCondition,
-    SeccompFilter, SeccompRule,
+    SeccompFilter, SeccompRule, sock_filter,
 };
 
 /// Refused with "operation not permitted".
@@ -67,6 +70,13 @@ const UNKNOWN: [i64; 5] = [
     libc::SYS_io_uring_register,
     libc::SYS_io_uring_setup,
 ];
+
+/// The first number of a call that nobody looked at, on every architecture: `open_tree_attr` of Linux
+/// 6.15, which does what `open_tree` does. The calls below are known. The second numbers of x86-64 are above, too.
+const NOT_KNOWN: u32 = 467;
+
+/// The error of a call that does not exist.
+const ABSENT: u32 = libc::ENOSYS.unsigned_abs();
 
 /// New namespaces, as `clone` is asked for them.
 const SPACES: [i32; 7] = [
@@ -141,21 +151,45 @@ type Rules = BTreeMap<i64, Vec<SeccompRule>>;
 /// Refuses them from now on, to this process and all that it starts. No rights can be gained any
 /// more either. If only some programs may be executed, none can be made in memory.
 pub(super) fn apply(only_some: bool) -> Result<(), String> {
-    let built = || -> Result<[BpfProgram; 2], seccompiler::Error> {
-        let mut rules = refused()?;
-        if only_some {
-            rules.insert(libc::SYS_memfd_create, Vec::new());
-        }
-        Ok([
-            program(rules, libc::EPERM)?,
-            program(unknown(), libc::ENOSYS)?,
-        ])
-    };
-    let programs = built().map_err(|error| format!("seccomp: {error}"))?;
+    let programs = programs(only_some).map_err(|error| format!("seccomp: {error}"))?;
     for program in &programs {
         seccompiler::apply_filter(program).map_err(|error| format!("seccomp: {error}"))?;
     }
     Ok(())
+}
+
+/// The filters, in the order in which they are applied: of two that refuse a call the later one says why.
+fn programs(only_some: bool) -> Result<[BpfProgram; 3], seccompiler::Error> {
+    let mut rules = refused()?;
+    if only_some {
+        rules.insert(libc::SYS_memfd_create, Vec::new());
+    }
+    Ok([
+        newer(),
+        program(rules, libc::EPERM)?,
+        program(unknown(), libc::ENOSYS)?,
+    ])
+}
+
+/// Says of every call from [`NOT_KNOWN`] on that it does not exist.
+#[expect(
+    clippy::cast_possible_truncation,
+    reason = "the codes of instructions have 16 bits"
+)]
+fn newer() -> BpfProgram {
+    let step = |code: u32, k: u32, jf: u8| sock_filter {
+        code: code as u16,
+        jt: 0,
+        jf,
+        k,
+    };
+    vec![
+        // The number of a call comes first among what a filter sees.
+        step(libc::BPF_LD | libc::BPF_W | libc::BPF_ABS, 0, 0),
+        step(libc::BPF_JMP | libc::BPF_JGE | libc::BPF_K, NOT_KNOWN, 1),
+        step(libc::BPF_RET, SeccompAction::Errno(ABSENT).into(), 0),
+        step(libc::BPF_RET, SeccompAction::Allow.into(), 0),
+    ]
 }
 
 fn program(rules: Rules, errno: i32) -> Result<BpfProgram, seccompiler::Error> {
@@ -238,11 +272,98 @@ fn twice(mut rules: Rules) -> Rules {
 mod tests {
     use super::*;
 
+    const ALLOWED: u32 = 0x7fff_0000;
+    const KILLED: u32 = 0x8000_0000;
+
+    /// What a filter says to a call with these low halves of its arguments: the few instructions that
+    /// filters are made of, as the kernel executes them.
+    fn verdict(program: &BpfProgram, arch: u32, number: u32, arguments: [u32; 6]) -> u32 {
+        let word = |offset: u32| match offset {
+            0 => number,
+            4 => arch,
+            // The high halves are zero.
+            _ if !offset.is_multiple_of(8) => 0,
+            _ => arguments[(offset as usize - 16) / 8],
+        };
+        let (mut at, mut held) = (0, 0);
+        loop {
+            let step = &program[at];
+            let jump = |is| usize::from(if is { step.jt } else { step.jf });
+            at += 1;
+            match step.code {
+                0x20 => held = word(step.k),
+                0x54 => held &= step.k,
+                0x05 => at += step.k as usize,
+                0x15 => at += jump(held == step.k),
+                0x25 => at += jump(held > step.k),
+                0x35 => at += jump(held >= step.k),
+                0x06 => return step.k,
+                code => panic!("{code:#x} is no instruction of these filters"),
+            }
+        }
+    }
+
+    /// What the kernel answers: the worst that any filter says, of two as bad ones the later.
+    fn answer(number: i64, arguments: [u32; 6]) -> u32 {
+        let arch = if cfg!(target_arch = "x86_64") {
+            0xc000_003e
+        } else if cfg!(target_arch = "aarch64") {
+            0xc000_00b7
+        } else {
+            0xc000_00f3
+        };
+        let number = u32::try_from(number).unwrap();
+        let said = programs(true).expect("filters").map(|program| {
+            assert_eq!(verdict(&program, arch, 0, [0; 6]), ALLOWED);
+            verdict(&program, arch, number, arguments)
+        });
+        let worst = |said: &&u32| **said & 0x7fff_0000;
+        *said.iter().rev().min_by_key(worst).unwrap()
+    }
+
+    fn refused_with(errno: i32) -> u32 {
+        0x0005_0000 | errno.unsigned_abs()
+    }
+
     #[test]
-    fn the_filters_can_be_built() {
-        let rules = refused().expect("rules");
-        assert!(rules.contains_key(&libc::SYS_ptrace));
-        program(rules, libc::EPERM).expect("a program");
-        program(unknown(), libc::ENOSYS).expect("a program");
+    fn what_is_refused_says_so_and_what_is_not_known_does_not_exist() {
+        let spaces = [libc::CLONE_NEWUSER.unsigned_abs(), 0, 0, 0, 0, 0];
+        for number in REFUSED.into_iter().chain([libc::SYS_memfd_create]) {
+            assert_eq!(
+                answer(number, [0; 6]),
+                refused_with(libc::EPERM),
+                "{number}"
+            );
+        }
+        assert_eq!(answer(libc::SYS_clone, spaces), refused_with(libc::EPERM));
+        let absent = UNKNOWN.into_iter().chain([467, 470, 999, 0xffff_ffff]);
+        for number in absent {
+            assert_eq!(
+                answer(number, [0; 6]),
+                refused_with(libc::ENOSYS),
+                "{number}"
+            );
+        }
+        for number in [libc::SYS_clone, libc::SYS_read, libc::SYS_rseq, 452, 466] {
+            assert_eq!(answer(number, [0; 6]), ALLOWED, "{number}");
+        }
+    }
+
+    #[test]
+    #[cfg(target_arch = "x86_64")]
+    fn second_numbers_are_refused_or_do_not_exist() {
+        let second = SECOND.expect("a second number");
+        let ptrace = answer(libc::SYS_ptrace | second, [0; 6]);
+        assert_eq!(ptrace, refused_with(libc::EPERM));
+        let read = answer(libc::SYS_read | second, [0; 6]);
+        assert_eq!(read, refused_with(libc::ENOSYS));
+    }
+
+    #[test]
+    fn calls_of_another_architecture_end_the_process() {
+        let [_, refused, unknown] = programs(false).expect("filters");
+        for program in [refused, unknown] {
+            assert_eq!(verdict(&program, 0x4000_0003, 1, [0; 6]), KILLED);
+        }
     }
 }

@@ -1,7 +1,8 @@
 //! A secret is used, and found nowhere afterwards.
 
 use crate::bad_input::files;
-use crate::support::Sandbox;
+use crate::crash::kill_both;
+use crate::support::{Did, Sandbox, until};
 
 const SECRET: &str = "s3cr3t/pa+ss word-Ωmega";
 
@@ -91,4 +92,113 @@ fn a_secret_that_is_not_there_is_named_and_nothing_else() {
         .exits(1)
         .says("TOKEN")
         .says("DEPLOY_TOKEN");
+}
+
+/// Leaves a secret in a file that later steps and checks print. The first time, its work is interrupted
+/// behind that.
+const LEAVES: &str = r#"---
+kind: plan
+id: leaves
+secrets: {TOKEN: {from: env, name: DEPLOY_TOKEN}}
+steps:
+  - id: use
+    env: {TOKEN: "{{ secrets.TOKEN }}"}
+    run: printf %s "${TOKEN:-none}" > left.txt
+  - id: stop
+    depends_on: [use]
+    idempotent: true
+    run: test -e go || { touch stopped; sleep 50; }
+  - id: show
+    depends_on: [stop]
+    run: cat left.txt
+    verify:
+      - {name: good, run: cat left.txt >&2; test -e good}
+---
+"#;
+
+const USES: &str = "---\nkind: plan\nid: around\nsteps:\n  - {id: inner, uses: leaves.md}\n---\n";
+
+/// Runs wf with this value of the secret.
+fn with(sandbox: &Sandbox, args: &[&str], value: &str) -> Did {
+    Did::of(sandbox.command(args).env("DEPLOY_TOKEN", value))
+}
+
+/// Whether the secret stands in what was said, or in anything that is kept.
+fn is_seen(sandbox: &Sandbox, did: &Did) -> bool {
+    let kept = files(&sandbox.at(".wf"));
+    let kept = kept
+        .into_iter()
+        .map(|(path, _)| std::fs::read(path).unwrap());
+    let mut all = kept.chain([did.all().into_bytes()]);
+    all.any(|bytes| {
+        bytes
+            .windows(SECRET.len())
+            .any(|part| part == SECRET.as_bytes())
+    })
+}
+
+/// Without the secret a command is refused; with it, it is hidden; and with another value in its place
+/// it is seen, as it is wherever it is not known: else this would show nothing.
+fn is_hidden_or_refused(prepare: impl Fn(&Sandbox), args: &[&str], code: i32) {
+    for (value, code, seen) in [
+        (None, 2, false),
+        (Some(SECRET), code, false),
+        (Some("some-other-value-1"), code, true),
+    ] {
+        let sandbox = Sandbox::new();
+        sandbox.file("leaves.md", LEAVES).file("around.md", USES);
+        prepare(&sandbox);
+        let did = match value {
+            Some(value) => with(&sandbox, args, value),
+            None => sandbox.wf(args).says("secret `TOKEN`").says("DEPLOY_TOKEN"),
+        };
+        let did = did.exits(code);
+        assert_eq!(is_seen(&sandbox, &did), seen, "{value:?}: {}", did.all());
+    }
+}
+
+#[test]
+fn a_resume_knows_the_secrets_that_the_run_was_given_or_is_refused() {
+    let interrupted = |sandbox: &Sandbox| {
+        let mut command = sandbox.command(&["run", "leaves.md"]);
+        let mut child = command.env("DEPLOY_TOKEN", SECRET).spawn().unwrap();
+        until("the second step runs", || sandbox.at("stopped").exists());
+        kill_both(&mut child);
+        sandbox.file("go", "").file("good", "");
+    };
+    is_hidden_or_refused(interrupted, &["resume", "--last"], 0);
+}
+
+#[test]
+fn a_retry_knows_the_secrets_that_nested_runs_were_given_or_is_refused() {
+    let failed = |sandbox: &Sandbox| {
+        sandbox.file("go", "");
+        with(sandbox, &["run", "around.md"], SECRET).exits(1);
+    };
+    is_hidden_or_refused(failed, &["retry", "--last"], 1);
+}
+
+#[test]
+fn a_verification_knows_the_secrets_that_the_run_was_given_or_is_refused() {
+    let changed = |sandbox: &Sandbox| {
+        sandbox.file("go", "").file("good", "");
+        with(sandbox, &["run", "leaves.md"], SECRET).exits(0);
+        std::fs::remove_file(sandbox.at("good")).unwrap();
+    };
+    is_hidden_or_refused(changed, &["verify", "--last", "--json"], 1);
+}
+
+#[test]
+fn what_was_never_given_a_secret_goes_on_without_it() {
+    let sandbox = Sandbox::new();
+    let steps = "  - {id: first, run: test -e good}\n  - id: use\n    depends_on: [first]\n    \
+                 env: {TOKEN: \"{{ secrets.TOKEN }}\"}\n    run: test -n \"$TOKEN\"\n";
+    let secrets = "secrets: {TOKEN: {from: env, name: DEPLOY_TOKEN}}";
+    let plan = format!("---\nkind: plan\nid: late\n{secrets}\nsteps:\n{steps}---\n");
+    sandbox.file("late.md", plan);
+    sandbox.wf(&["run", "late.md"]).exits(1);
+    sandbox.file("good", "");
+    let did = sandbox.wf(&["retry", "--last"]).exits(1);
+    did.says("1 reported").says("secret `TOKEN`");
+    with(&sandbox, &["retry", "--last"], SECRET).exits(0);
 }

@@ -117,6 +117,10 @@ impl From<EngineError> for Failure {
             EngineError::Stuck => Self::new(Exit::Bug, error.to_string()).hint(REPORT),
             EngineError::Logic(_) => Self::new(Exit::State, error.to_string())
                 .hint("resume it with the wf that began it, or begin anew: wf run PLAN"),
+            EngineError::NoSecret(_) => Self::new(Exit::Usage, error.to_string()).hint(
+                "the run was given this secret, and what it left may show it: only who knows it can hide it; \
+                 give it as the run had it, or, where it is void by now, any other value",
+            ),
             EngineError::Parked { .. } => Self::new(Exit::Waiting, error.to_string()),
             EngineError::Told => Self::new(Exit::Interrupted, error.to_string()),
             EngineError::System { .. } => Self::new(Exit::State, error.to_string()),

@@ -18,6 +18,7 @@ mod env;
 mod execute;
 mod exit;
 mod failure;
+mod given;
 mod goals;
 mod health;
 mod keep;

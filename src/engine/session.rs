@@ -149,6 +149,9 @@ pub enum EngineError {
     /// The process died that keeps all others, and with it everything that was under way.
     #[error(transparent)]
     Lost(#[from] crate::exec::keeper::Lost),
+    /// What the run was given before cannot be read, so it could not be hidden.
+    #[error(transparent)]
+    NoSecret(#[from] crate::exec::secret::BadSecret),
     /// It has nothing to do but to wait for people.
     #[error("the run waits for an approval")]
     Parked {

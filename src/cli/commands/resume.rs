@@ -2,6 +2,7 @@ use clap::Args;
 
 use crate::cli::approve::go_on;
 use crate::cli::execute::{Telling, finish, session};
+use crate::cli::given::{approval, secrets_given};
 use crate::cli::goals::poke;
 use crate::cli::lineage::{past, top};
 use crate::cli::outdated::warn_of_outdated;
@@ -62,8 +63,11 @@ pub fn run(ui: &Ui, args: &ResumeArgs) -> Result<Exit, Failure> {
     let past = past(&reader, &row, &ready.plan)?;
     go_on(ui, &reader, &run, &ready)?;
     warn_of_outdated(ui, &reader, &run, &ready)?;
+    let given = secrets_given(&reader, &run, &ready.plan)?;
+    let approved = approval(&reader, &run)?;
     drop(reader);
     let session = session(ui, &ready, &args.telling)?;
+    engine::recover(&session, (&ready.plan, approved.as_ref()), given)?;
     let finished = engine::resume(&session, &run, ready.plan.clone(), past);
     let exit = finish(ui, &ready, &session, finished, &args.telling);
     // If it is one of a goal, a daemon brings its cycle to its end.
@@ -75,9 +79,12 @@ pub fn run(ui: &Ui, args: &ResumeArgs) -> Result<Exit, Failure> {
 pub fn cancel_dead(ui: &Ui, run: &RunId) -> Result<Exit, Failure> {
     let reader = Reader::from_whole_log(&ui.workspace().state)?;
     let ready = load::snapshot(ui, &reader, run)?;
+    let given = secrets_given(&reader, run, &ready.plan)?;
+    let approved = approval(&reader, run)?;
     drop(reader);
     let telling = Telling::default();
     let session = session(ui, &ready, &telling)?;
+    engine::recover(&session, (&ready.plan, approved.as_ref()), given)?;
     engine::cancel(&session, run, ready.plan.clone())?;
     poke(&ready.workspace.state);
     Ok(Exit::Ok)

@@ -3,6 +3,7 @@ use clap::Args;
 use crate::cli::approve::{ApprovalArgs, enter};
 use crate::cli::choose::ChoiceArgs;
 use crate::cli::execute::{Telling, finish, outrun, prune, session};
+use crate::cli::given::secrets_given;
 use crate::cli::lineage::top;
 use crate::cli::load::Ready;
 use crate::cli::outlook::{Outlook, possible};
@@ -10,7 +11,7 @@ use crate::cli::params::{self, ParamArgs};
 use crate::cli::which::called_attempt;
 use crate::cli::{Begun, Exit, Failure, RunArg, Ui, load};
 use crate::engine::{self, Request};
-use crate::model::Object;
+use crate::model::{Object, Secret};
 use crate::name::RunId;
 use crate::repeat::{Ask, Past};
 use crate::report::goal_name;
@@ -66,9 +67,10 @@ pub fn run(ui: &Ui, args: &RetryArgs) -> Result<Exit, Failure> {
     )?;
     let choice = args.choice.resolve(&reader, &old, &ready.plan)?;
     let params = params::again(ui, ready.plan.parts(), &args.params, &row.params)?;
+    let before = load::before_or(&reader, &old, &ready)?;
     let ask = Ask {
         run: Some(old.clone()),
-        before: load::before_or(&reader, &old, &ready)?,
+        before: before.clone(),
         now: ready.plan.clone(),
         choice: choice.clone(),
     };
@@ -77,6 +79,10 @@ pub fn run(ui: &Ui, args: &RetryArgs) -> Result<Exit, Failure> {
     let root = &ready.workspace.root;
     possible((root, &reader), &past, "")?;
     let outlook = Outlook::of(root, &reader, &past)?;
+    let given = match &before {
+        Some(before) => secrets_given(&reader, &old, before)?,
+        None => Vec::new(),
+    };
     drop(reader);
     if past.is_done() {
         ui.say(&nothing(&old));
@@ -90,7 +96,7 @@ pub fn run(ui: &Ui, args: &RetryArgs) -> Result<Exit, Failure> {
     let config = ready.begun.record(choice.record());
     loop {
         let what = (params.clone(), past.clone(), config.clone());
-        if let Some(exit) = begin(ui, args, &ready, what)? {
+        if let Some(exit) = begin(ui, args, (&ready, &given), what)? {
             return Ok(exit);
         }
     }
@@ -100,12 +106,14 @@ pub fn run(ui: &Ui, args: &RetryArgs) -> Result<Exit, Failure> {
 fn begin(
     ui: &Ui,
     args: &RetryArgs,
-    ready: &Ready,
+    (ready, given): (&Ready, &[Secret]),
     (params, past, config): (Object, Past, serde_json::Value),
 ) -> Result<Option<Exit>, Failure> {
     let run = ui.env.new_run()?;
     let entered = enter(ui, ready, (&run, &params), &args.approval)?;
     let session = session(ui, ready, &args.telling)?;
+    let approved = Some(&entered.approved);
+    engine::recover(&session, (&ready.plan, approved), given.to_vec())?;
     let request = Request {
         run,
         plan: ready.plan.clone(),

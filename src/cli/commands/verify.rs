@@ -2,11 +2,12 @@ use clap::Args;
 use serde_json::json;
 
 use crate::cli::execute::followed;
+use crate::cli::given::{approval, secrets_given};
 use crate::cli::which::{Found, find};
 use crate::cli::{Exit, Failure, RunArg, Ui, load};
 use crate::diag::nearest;
 use crate::engine::{self, Again, Finding, RunRef};
-use crate::machine::{Event, Place};
+use crate::machine::{Event, Fact, Place};
 use crate::name::{RunId, Subject};
 use crate::report::Names;
 use crate::report::follow::Several;
@@ -58,8 +59,16 @@ pub fn run(ui: &Ui, args: &VerifyArgs) -> Result<Exit, Failure> {
     let runs = below(ui, &reader, (&run, only), DEPTH)?;
     known(&runs)?;
     let names = names(&reader, &top, &runs)?;
+    // Where no check runs, nothing is printed but names and digests.
+    let given = if runs.iter().any(was_judged) {
+        secrets_given(&reader, &top, &ready.plan)?
+    } else {
+        Vec::new()
+    };
+    let approved = approval(&reader, &top)?;
     drop(reader);
     let session = followed(ui, &ready, false, Box::new(Several::default()))?;
+    engine::recover(&session, (&ready.plan, approved.as_ref()), given)?;
     let all = engine::verify(&session, (&ready.plan, &events), runs)?;
     if args.json {
         ui.print(&document(&run, &all))?;
@@ -71,6 +80,11 @@ pub fn run(ui: &Ui, args: &VerifyArgs) -> Result<Exit, Failure> {
     } else {
         Exit::RunFailed
     })
+}
+
+fn was_judged(again: &Again) -> bool {
+    let mut facts = again.events.iter().map(|(_, event)| &event.fact);
+    facts.any(|fact| matches!(fact, Fact::CriterionJudged { .. } | Fact::StepKept { .. }))
 }
 
 fn chosen(step: &str, run: &RunId, reader: &Reader) -> Result<Found, Failure> {

@@ -7,6 +7,7 @@ use super::news::{Follows, follows};
 use super::told::Told;
 use crate::cli::approve::{Entered, enter_goal, go_on};
 use crate::cli::execute::{Telling, prune, session, store};
+use crate::cli::given::{approval, secrets_given};
 use crate::cli::lineage::past;
 use crate::cli::load::{self, Ready};
 use crate::cli::outdated::warn_of_outdated;
@@ -213,8 +214,11 @@ fn resume(ui: &Ui, run: &RunId, telling: &Telling) -> Result<(), Failure> {
     let past = past(&reader, &row, &ready.plan)?;
     go_on(ui, &reader, run, &ready)?;
     warn_of_outdated(ui, &reader, run, &ready)?;
+    let given = secrets_given(&reader, run, &ready.plan)?;
+    let approved = approval(&reader, run)?;
     drop(reader);
     let session = session(ui, &ready, telling)?;
+    engine::recover(&session, (&ready.plan, approved.as_ref()), given)?;
     ended(engine::resume(&session, run, ready.plan.clone(), past))
 }
 

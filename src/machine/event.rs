@@ -371,7 +371,7 @@ pub enum Fact {
     RunEnded {
         /// How.
         outcome: Outcome,
-        /// Why, in one sentence; empty for success.
+        /// Why, in one sentence; for success, what was not checked and on whose word, if there was such.
         #[serde(default, skip_serializing_if = "String::is_empty")]
         why: String,
         /// The first step that failed, if one did.

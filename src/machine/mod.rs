@@ -60,6 +60,7 @@ mod timers;
 mod tries;
 mod turn;
 mod unfold;
+mod word;
 
 pub use advance::{NOT_CHOSEN, NOT_STARTED};
 pub use advised::{Advice, Advised, IntentAdvice};

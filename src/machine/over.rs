@@ -18,7 +18,10 @@ impl Machine {
     pub(super) fn end_run(&mut self) {
         let (outputs, broken) = self.plan_outputs();
         let outputs = self.state.published.clone().unwrap_or(outputs);
-        let (outcome, why) = self.verdict(broken);
+        let (outcome, mut why) = self.verdict(broken);
+        if outcome == Outcome::Succeeded {
+            why = self.unchecked_by_word().unwrap_or_default();
+        }
         let failed = self
             .state
             .failed
@@ -30,6 +33,8 @@ impl Machine {
             Outcome::Succeeded if !self.state.stale.is_empty() => Standing::Reported,
             // Nor is what a check found otherwise, though it was allowed to fail.
             Outcome::Succeeded if self.state.has_refuted() => Standing::Reported,
+            // Nor is what a worker kept from being checked.
+            Outcome::Succeeded if !why.is_empty() => Standing::Reported,
             // What does not hold in full is not proved.
             Outcome::Succeeded if self.state.control.accepted.is_some() => Standing::Reported,
             Outcome::Succeeded if checked == Some(true) => Standing::Verified,

@@ -19,4 +19,5 @@ mod rules;
 mod simulated;
 mod staged;
 mod traces;
+mod word;
 mod world;

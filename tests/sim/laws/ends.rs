@@ -249,12 +249,18 @@ pub fn outcome(look: &Look<'_>) -> Result<(), String> {
     let all_verified = count(look).reported == 0 && count(look).verified > 0 && !known.left;
     let stale = !known.stale.is_empty() || near || has_refuted(look);
     let believed = match standing {
-        Standing::Verified => good && !stale && (known.judged == Some(true) || all_verified),
-        Standing::Reported => good && (stale || known.judged.is_none() && !all_verified),
+        Standing::Verified => {
+            good && !stale && why.is_empty() && (known.judged == Some(true) || all_verified)
+        }
+        Standing::Reported => {
+            good && (stale || !why.is_empty() || known.judged.is_none() && !all_verified)
+        }
         Standing::Refuted => !good && known.judged == Some(false),
         Standing::Unchecked => !good && known.judged != Some(false),
     };
-    let told = good == why.is_empty() && (good || outputs.is_empty());
+    // What a worker kept from being checked.
+    let unchecked = good && why.contains("was not checked");
+    let told = (good == why.is_empty() || unchecked) && (good || outputs.is_empty());
     ensure(right && believed && told, || {
         format!("{:?} after {known:?}", event.fact)
     })

@@ -1,6 +1,9 @@
 //! Input that nobody should write: one clear error or a bounded run, never a panic or a hang.
 
-use crate::support::Sandbox;
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt as _;
+
+use crate::support::{Did, Sandbox};
 
 const PLAN: &str = "---\nkind: plan\nid: p\nsteps:\n  - {id: a, run: \"true\"}\n---\n";
 
@@ -40,6 +43,45 @@ fn what_is_no_text() {
     refused("", "---");
     refused("# only prose\n", "---");
     refused("---\nkind: plan\n", "---");
+}
+
+/// A workspace, a state and a plan whose names are not text are named and refused, and a file that a
+/// step keeps is; nothing is begun by another name.
+#[test]
+fn names_that_are_no_text() {
+    let sandbox = Sandbox::new();
+    let odd = sandbox.path().join(OsStr::from_bytes(b"odd-\xff"));
+    std::fs::create_dir(&odd).unwrap();
+    std::fs::write(odd.join("plan.md"), PLAN).unwrap();
+    std::fs::write(odd.join("wf.yaml"), "").unwrap();
+    std::fs::write(sandbox.path().join(OsStr::from_bytes(b"p-\xff.md")), PLAN).unwrap();
+    sandbox.file("plan.md", PLAN);
+    let from = |args: &[&OsStr]| {
+        let mut command = sandbox.command(&[]);
+        Did::of(command.args(args)).exits(2).says("is not UTF-8")
+    };
+    let word = OsStr::new;
+    from(&[word("-C"), odd.as_os_str(), word("run"), word("plan.md")]);
+    from(&[word("-C"), odd.as_os_str(), word("list")]);
+    from(&[word("run"), odd.join("plan.md").as_os_str()]);
+    from(&[word("run"), OsStr::from_bytes(b"p-\xff.md")]);
+    from(&[word("check"), OsStr::from_bytes(b"p-\xff.md")]);
+    from(&[
+        word("run"),
+        word("--state"),
+        odd.as_os_str(),
+        word("plan.md"),
+    ]);
+    assert!(!odd.join(".wf").exists() && !sandbox.at(".wf").exists());
+    let keeps = PLAN.replace(
+        "run: \"true\"",
+        r#"run: "touch \"$(printf 'kept\\377')\"", artifacts: ["kept*"]"#,
+    );
+    sandbox.file("keeps.md", keeps);
+    sandbox
+        .wf(&["run", "keeps.md"])
+        .exits(1)
+        .says("is not UTF-8");
 }
 
 #[test]

@@ -2,7 +2,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::workspace::{APPROVERS, CONFIG};
-use super::{Begun, Exit, Failure, Ui, Workspace, normal, plans, relative};
+use super::{Begun, Exit, Failure, Ui, Workspace, must_be_text, normal, plans, relative};
 use crate::approval::{Approvers, Policy};
 use crate::config::Config;
 use crate::diag::Severity;
@@ -62,6 +62,7 @@ pub fn plan(ui: &Ui, name: &Path, begun: Begun) -> Result<Ready, Failure> {
     {
         path = found;
     }
+    must_be_text(&path)?;
     let shown = relative(&path, ui.env.cwd());
     if !path.exists() {
         return Err(plans::unknown(ui, &shown));

@@ -51,4 +51,4 @@ use record::{load_record, top};
 use revision::Revision;
 use ui::Ui;
 use which::RunArg;
-use workspace::{Workspace, normal, relative};
+use workspace::{Workspace, must_be_text, normal, relative};

@@ -6,7 +6,7 @@ use clap::Parser;
 
 use super::args::{Cli, Command};
 use super::failure::REPORT;
-use super::{Env, Exit, Failure, Ui, commands, keep};
+use super::{Env, Exit, Failure, Ui, commands, keep, must_be_text};
 use crate::exec::sandbox;
 
 /// Does what a command line asks for; this is the whole program.
@@ -48,6 +48,12 @@ fn enter(dir: &Path) -> Result<(), Failure> {
 }
 
 fn run(ui: &Ui, command: &Command) -> Result<Exit, Failure> {
+    // These two know nothing of a workspace.
+    if !matches!(command, Command::Schema(_) | Command::Completions(_)) {
+        let workspace = ui.workspace();
+        must_be_text(&workspace.root)?;
+        must_be_text(&workspace.state)?;
+    }
     match command {
         Command::Init(args) => commands::init::run(ui, args),
         Command::Check(args) => commands::check::run(ui, args),

@@ -1,5 +1,7 @@
 use std::path::{Component, Path, PathBuf};
 
+use super::{Exit, Failure};
+
 /// The folder that runs work in, and where their state is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Workspace {
@@ -37,6 +39,17 @@ impl Workspace {
     pub fn name(&self, path: &Path) -> String {
         relative(path, &self.root)
     }
+}
+
+/// Refuses a path that is not text. Records, orders to the keeper and variables of steps name paths as text,
+/// and a name that was made text by force leads elsewhere, or nowhere.
+pub fn must_be_text(path: &Path) -> Result<(), Failure> {
+    if path.to_str().is_some() {
+        return Ok(());
+    }
+    let message = format!("the path `{}` is not UTF-8", path.display());
+    Err(Failure::new(Exit::Usage, message)
+        .hint("rename the file, or the folder above it whose name is no text"))
 }
 
 /// A path as seen from a folder: relative if it is below it or near it, else as it is.
@@ -77,8 +90,11 @@ pub fn normal(path: &Path) -> PathBuf {
 
 #[cfg(test)]
 mod tests {
-    use super::{Workspace, normal, relative};
+    use std::ffi::OsStr;
+    use std::os::unix::ffi::OsStrExt as _;
     use std::path::Path;
+
+    use super::{Workspace, must_be_text, normal, relative};
 
     #[test]
     fn the_nearest_mark_wins() {
@@ -92,6 +108,14 @@ mod tests {
         assert_eq!(root("repo/sub/deep"), at("repo/sub"));
         let elsewhere = Workspace::find(&at("repo"), Some(Path::new("../s")), &at("repo"));
         assert_eq!(elsewhere.state, at("s"));
+    }
+
+    #[test]
+    fn only_text_names_a_path() {
+        let path = |bytes: &'static [u8]| Path::new(OsStr::from_bytes(bytes));
+        assert!(must_be_text(path("/a/ü".as_bytes())).is_ok());
+        let refused = must_be_text(path(b"/a/\xff/c")).unwrap_err();
+        assert!(refused.message.contains("not UTF-8"), "{refused:?}");
     }
 
     #[test]

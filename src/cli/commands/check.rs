@@ -4,7 +4,7 @@ use clap::Args;
 
 use crate::cli::collect::{Collected, collect};
 use crate::cli::workspace::APPROVERS;
-use crate::cli::{Exit, Failure, Ui, load, relative, relied};
+use crate::cli::{Exit, Failure, Ui, load, must_be_text, relative, relied};
 use crate::diag::{Code, Diagnostic, Severity};
 use crate::report::follow::Volume;
 use crate::report::mistakes::{Checked, annotations, json, sarif, summary, text};
@@ -38,6 +38,9 @@ pub struct CheckArgs {
 pub fn run(ui: &Ui, args: &CheckArgs) -> Result<Exit, Failure> {
     let paths: Vec<&Path> = args.paths.iter().map(PathBuf::as_path).collect();
     let collected = collect(ui, &paths)?;
+    for path in &collected.plans {
+        must_be_text(path)?;
+    }
     let all = check_all(ui, &collected);
     if args.json {
         ui.print(&json(&all))?;

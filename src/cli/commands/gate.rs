@@ -9,7 +9,7 @@ use tokio::sync::watch;
 use crate::bus::Act;
 use crate::cli::execute::around;
 use crate::cli::workspace::CONFIG;
-use crate::cli::{Exit, Failure, Ui, Workspace, load, normal, relative};
+use crate::cli::{Exit, Failure, Ui, Workspace, load, must_be_text, normal, relative};
 use crate::config::Config;
 use crate::diag::nearest;
 use crate::exec::check::Ground;
@@ -77,6 +77,7 @@ pub fn run(ui: &Ui, args: &GateArgs) -> Result<Exit, Failure> {
 fn test(ui: &Ui, args: &TestArgs) -> Result<Exit, Failure> {
     let context = context(ui, &args.context)?;
     let path = find(ui, &args.gate)?;
+    must_be_text(&path)?;
     let workspace = ui.workspace_of(path.parent().unwrap_or(&path));
     let gate = one(ui, &workspace, &path)?;
     let gated_by = asked(ui, &workspace, &gate, context)?;

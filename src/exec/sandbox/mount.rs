@@ -1,9 +1,10 @@
 //! Single mounts, and looking things up without following links where they must not lead.
 
-use std::ffi::CString;
+use std::ffi::{CString, OsString};
 use std::fs;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd as _, OwnedFd};
+use std::os::unix::ffi::OsStringExt as _;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
@@ -120,8 +121,9 @@ pub(super) fn over(nothing: &Path, at: &Path) -> io::Result<()> {
 /// Gives a mount, and perhaps those below it, the flags of what is shown. Those that it has
 /// already stay: the system lets nobody take them off.
 pub(super) fn remount(at: &Path, access: Access, below: bool) -> io::Result<()> {
-    let table = fs::read_to_string(format!("{OLD}/proc/self/mountinfo"))?;
-    for line in table.lines() {
+    // The name of a place need not be text, whoever mounted something there.
+    let table = fs::read(format!("{OLD}/proc/self/mountinfo"))?;
+    for line in table.split(|byte| *byte == b'\n') {
         let Some((place, flags)) = mounted(line) else {
             continue;
         };
@@ -138,39 +140,38 @@ pub(super) fn remount(at: &Path, access: Access, below: bool) -> io::Result<()> 
 }
 
 /// The place and the flags of a mount, as a line of the system's table tells them.
-pub(super) fn mounted(line: &str) -> Option<(PathBuf, MountFlags)> {
-    let mut fields = line.split(' ').skip(4);
+pub(super) fn mounted(line: &[u8]) -> Option<(PathBuf, MountFlags)> {
+    let mut fields = line.split(|byte| *byte == b' ').skip(4);
     let place = unescaped(fields.next()?);
-    let flags = fields.next()?.split(',').map(|option| match option {
-        "ro" => MountFlags::RDONLY,
-        "nosuid" => MountFlags::NOSUID,
-        "nodev" => MountFlags::NODEV,
-        "noexec" => MountFlags::NOEXEC,
-        "noatime" => MountFlags::NOATIME,
-        "nodiratime" => MountFlags::NODIRATIME,
-        "relatime" => MountFlags::RELATIME,
+    let flags = fields.next()?.split(|byte| *byte == b',');
+    let flags = flags.map(|option| match option {
+        b"ro" => MountFlags::RDONLY,
+        b"nosuid" => MountFlags::NOSUID,
+        b"nodev" => MountFlags::NODEV,
+        b"noexec" => MountFlags::NOEXEC,
+        b"noatime" => MountFlags::NOATIME,
+        b"nodiratime" => MountFlags::NODIRATIME,
+        b"relatime" => MountFlags::RELATIME,
         _ => MountFlags::empty(),
     });
     Some((
-        place.into(),
+        OsString::from_vec(place).into(),
         flags.fold(MountFlags::empty(), MountFlags::union),
     ))
 }
 
 /// Blanks and the like are written as a backslash and three octal digits.
-pub(super) fn unescaped(text: &str) -> String {
-    let mut parts = text.split('\\');
+pub(super) fn unescaped(text: &[u8]) -> Vec<u8> {
+    let mut parts = text.split(|byte| *byte == b'\\');
     let mut plain = parts.next().unwrap_or_default().to_owned();
     for part in parts {
-        let code = part
-            .get(..3)
-            .and_then(|digits| u8::from_str_radix(digits, 8).ok());
-        if let Some(code) = code {
-            plain.push(char::from(code));
-            plain.push_str(&part[3..]);
+        let digits = part.get(..3).and_then(|digits| str::from_utf8(digits).ok());
+        if let Some(code) = digits.and_then(|digits| u8::from_str_radix(digits, 8).ok()) {
+            plain.push(code);
+            plain.extend(&part[3..]);
         } else {
-            plain.push('\\');
-            plain.push_str(part);
+            plain.push(b'\\');
+            plain.extend(part);
         }
     }
     plain
@@ -288,14 +289,14 @@ mod tests {
 
     #[test]
     fn mounts_are_read_from_the_table() {
-        let line = "36 35 98:0 /mnt1 /new/my\\040folder ro,noexec,relatime master:1 - ext3 /dev/root rw,errors=continue";
+        let line = b"36 35 98:0 /mnt1 /new/my\\040folder ro,noexec,relatime master:1 - ext3 /dev/root rw,errors=continue";
         let (place, flags) = mounted(line).expect("a mount");
         assert_eq!(place, Path::new("/new/my folder"));
         assert_eq!(
             flags,
             MountFlags::RDONLY | MountFlags::NOEXEC | MountFlags::RELATIME
         );
-        assert_eq!(mounted("too short"), None);
-        assert_eq!(unescaped("a\\134b\\x"), "a\\b\\x");
+        assert_eq!(mounted(b"too short"), None);
+        assert_eq!(unescaped(b"a\\134b\\x\xff"), b"a\\b\\x\xff");
     }
 }

@@ -98,10 +98,13 @@ fn a_statement_says_what_was_proved() {
     assert_eq!(attempt["verdicts"][0]["ruling"], "pass");
     assert_eq!(run["nested"][0]["nested_in"], "inner#1");
     assert_eq!(run["nested"][0]["criteria"][0]["ruling"], "pass");
-    let fixed = predicate["fixed"].as_array().unwrap();
-    let script =
-        json!({"path": "tests/check.sh", "digest": digest("echo looked; test -s out.txt\n")});
-    assert!(fixed.contains(&script), "{fixed:?}");
+    let listed = predicate["baseline"]["manifest"].as_str().unwrap();
+    let list = sandbox.read(&format!(
+        ".wf/runs/{}/baseline",
+        run["id"].as_str().unwrap()
+    ));
+    assert_eq!(listed, digest(&list));
+    assert!(list.contains(" check.sh\0"), "{list}");
     assert_eq!(predicate["stale"], json!([]));
 
     sandbox.file("out.txt", "something else\n");

@@ -151,22 +151,16 @@ fn a_log_that_cannot_be_written_stops_the_start_of_a_run() {
 #[test]
 fn records_are_followed_while_they_are_written() {
     let sandbox = lived(1);
-    let mut follower = sandbox.start(&["audit", "tail", "-n", "0", "--follow", "--json"]);
-    let (out, heard) = (follower.stdout.take().unwrap(), sandbox.at("heard"));
-    let copier = std::thread::scope(|scope| {
-        let copied = scope.spawn(|| {
-            let (mut out, mut to) = (out, std::fs::File::create(&heard).unwrap());
-            std::io::copy(&mut out, &mut to).map(drop)
-        });
-        run(&sandbox, 1);
-        until("the end is heard", || {
-            sandbox.read("heard").contains("\"kind\":\"closed\"")
-        });
-        follower.kill().unwrap();
-        follower.wait().unwrap();
-        copied.join()
+    let (heard, out) = tempfile::NamedTempFile::new().unwrap().into_parts();
+    let mut follower = sandbox.command(&["audit", "tail", "-n", "0", "--follow", "--json"]);
+    let mut follower = follower.stdout(heard).spawn().unwrap();
+    run(&sandbox, 1);
+    until("the end is heard", || {
+        let heard = std::fs::read_to_string(&out).unwrap();
+        heard.contains("\"kind\":\"closed\"")
     });
-    copier.unwrap().unwrap();
+    follower.kill().unwrap();
+    follower.wait().unwrap();
 }
 
 #[test]

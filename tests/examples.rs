@@ -134,7 +134,7 @@ pub fn workshop() -> Sandbox {
     sandbox
 }
 
-fn copy(from: &Path, to: &Sandbox) {
+pub fn copy(from: &Path, to: &Sandbox) {
     for entry in std::fs::read_dir(from)
         .expect("a folder can be read")
         .flatten()

@@ -181,6 +181,6 @@ fn a_worker_that_edits_the_program_of_a_gate_is_stopped_by_it() {
     sandbox
         .wf(&["run", "plan.md"])
         .exits(1)
-        .says("gate was altered: look.sh");
+        .says("the gate does not count: changed, not declared: look.sh");
     assert!(!sandbox.at("harm").exists());
 }

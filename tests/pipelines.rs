@@ -152,7 +152,7 @@ fn a_worker_that_edits_its_inspector_is_not_believed() {
         place.file("plan.md", plan(&keys).replace(WORKER, worker));
         place.file("lint.sh", "false\n");
         let did = place.wf(&["run", "plan.md"]).exits(1);
-        did.says("was altered");
+        did.says("changed, not declared: lint.sh");
     }
 }
 

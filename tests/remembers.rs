@@ -14,6 +14,7 @@ steps:
   - id: build
     tool: cc:old
     run: echo bad > out.txt
+    writes: [out.txt]
     alternatives:
       - {id: newer, tool: "cc:new", run: echo good > out.txt}
       - {id: other, tool: "ld:x", run: echo good > out.txt}

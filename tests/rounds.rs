@@ -70,7 +70,7 @@ const BUILD: &str = "  - id: build\n    run: echo build >> ran.txt; echo wrong >
 /// A step that makes a number that grows from way to way: each is wrong by one less.
 fn counts(checks: usize, ways: usize) -> String {
     let mut text = String::from(
-        "  - id: count\n    run: echo 0 > n.txt; echo way 0 >> ran.txt\n    verify:\n",
+        "  - id: count\n    writes: [n.txt, ran.txt]\n    run: echo 0 > n.txt; echo way 0 >> ran.txt\n    verify:\n",
     );
     for at in 1..=checks {
         text += &format!("      - {{name: c{at}, run: test \"$(cat n.txt)\" -ge {at}}}\n");

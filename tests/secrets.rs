@@ -111,6 +111,7 @@ steps:
   - id: show
     depends_on: [stop]
     run: cat left.txt
+    writes: [good]
     verify:
       - {name: good, run: cat left.txt >&2; test -e good}
 ---

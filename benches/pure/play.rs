@@ -17,7 +17,7 @@ pub fn run(plan: &Arc<Plan>, mut see: impl FnMut(&Event)) {
     let mut next = Some(Happening::Begin {
         kept: Vec::new(),
         left: Vec::new(),
-        fixed: Vec::new(),
+        baseline: None,
         dropped: Vec::new(),
         approved: None,
         advice: Vec::new(),

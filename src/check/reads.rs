@@ -62,7 +62,7 @@ impl Site {
             Self::With => "`with`",
             Self::File => "a file name",
             Self::Cache => "`cache`",
-            Self::Artifact => "`artifacts`",
+            Self::Artifact => "`artifacts` or `writes`",
             Self::Cwd => "`cwd`",
             Self::Approve => "`approve`",
         }
@@ -142,7 +142,7 @@ impl<'a> Reads<'a> {
         }
         let kept = step.cache.iter().flat_map(|cache| &cache.outputs);
         self.templates(Site::Cache, kept.map(|glob| &glob.value));
-        let left = step.artifacts.iter();
+        let left = step.artifacts.iter().chain(&step.writes);
         self.templates(Site::Artifact, left.map(|glob| &glob.value));
         self.templates(Site::Cwd, step.cwd.iter().map(|cwd| &cwd.value));
         self.templates(Site::Env, step.env.iter().map(|(_, value)| value));

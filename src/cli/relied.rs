@@ -1,26 +1,21 @@
-//! What checks rely on that will not be what it was, told before a run finds out.
+//! The files that checks read and no step declares, told before a run finds out.
 
-use super::{Ui, Workspace};
+use super::Workspace;
 use crate::config::Config;
 use crate::diag::{Code, Diagnostic};
-use crate::exec::fixed::{Site, Undeclared, undeclared};
+use crate::exec::view::{Undeclared, undeclared};
 use crate::source::Span;
 use crate::spec::{self, Loaded, ast};
 
-/// Notes which checks of a plan rely on what a step makes and does not declare.
-pub fn note(ui: &Ui, workspace: &Workspace, loaded: &mut Loaded) {
+/// Notes which checks of a plan read what a step makes and does not declare.
+pub fn note(workspace: &Workspace, loaded: &mut Loaded) {
     if loaded.has_errors() {
         return;
     }
     let Ok(plan) = spec::lower(loaded, &Config::default().defaults) else {
         return;
     };
-    let site = Site {
-        root: &workspace.root,
-        host: &ui.env.host(),
-        params: None,
-    };
-    let found = undeclared(&plan, site);
+    let found = undeclared(&plan, &workspace.root);
     let told = found.iter().filter_map(|one| {
         let span = span(loaded.root()?, one)?;
         Some((0, told(one, span)))
@@ -33,20 +28,13 @@ fn told(one: &Undeclared, span: Span) -> Diagnostic {
     let Undeclared {
         check, path, maker, ..
     } = one;
-    let message = match maker {
-        Some(maker) => {
-            format!("the check `{check}` relies on `{path}`, which step `{maker}` makes")
-        }
-        None => format!("the check `{check}` runs `{path}`, which is not there"),
-    };
-    let help = match maker {
-        Some(maker) => {
-            format!("name it in `artifacts` of `{maker}`: else the check counts as altered")
-        }
-        None => "if a step makes it, name it in `artifacts` of the step: else the check counts as \
-                 altered"
-            .to_owned(),
-    };
+    let path = path.display();
+    let message =
+        format!("the check `{check}` reads `{path}`, which step `{maker}` does not declare");
+    let help = format!(
+        "name it in `artifacts` of `{maker}`, or in `writes`: the next run finds it there, and \
+         no check judges a workspace in which such a file changes undeclared"
+    );
     Diagnostic::new(Code::ProductUndeclared, span, message).help(help)
 }
 

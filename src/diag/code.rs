@@ -95,7 +95,7 @@ codes! {
     NeverDue "goal/never-due" Error "A goal is never due."
     SplayWide "goal/wide-splay" Warning "A goal is spread out over more time than there is between two of its slots."
     SectionUnused "plan/unused-section" Warning "A section has a fenced script that no step takes."
-    ProductUndeclared "plan/undeclared-product" Warning "A check relies on a file that a step makes and does not declare, or that is not there."
+    ProductUndeclared "plan/undeclared-product" Warning "A check reads a file that a step makes and no step declares."
     TaintShell "taint/shell" Warning "A value from outside reaches a shell, an interpreter or the choice of a program."
     TaintPath "taint/path" Warning "A value from outside reaches the name of a file."
     TaintUrl "taint/url" Warning "A value from outside reaches the address or a header of a request."

@@ -9,9 +9,10 @@ use tokio::sync::watch;
 
 use crate::exec::Stop;
 use crate::exec::evidence::stale;
+use crate::exec::view::View;
 use crate::machine::{Artifact, Attempt, Event, Fact, Machine, Place, Ruling, Standing, Verdict};
 use crate::model::{Check, Object, Plan};
-use crate::name::Name;
+use crate::name::{Name, RunId};
 use crate::store::Token;
 
 use super::begin::block_on;
@@ -84,20 +85,32 @@ impl Finding {
     }
 }
 
-/// Looks at the results of some runs that are parts of one. `outermost` is the plan and the
-/// events of that.
+/// The run that others are parts of, as recorded.
+#[derive(Clone, Copy, Debug)]
+pub struct Outermost<'a> {
+    /// Its id.
+    pub run: &'a RunId,
+    /// Its plan.
+    pub plan: &'a Arc<Plan>,
+    /// Its events.
+    pub events: &'a [(u64, Event)],
+}
+
+/// Looks at the results of some runs that are parts of one.
 pub fn verify(
     session: &Arc<Session>,
-    outermost: (&Arc<Plan>, &[(u64, Event)]),
+    outermost: &Outermost<'_>,
     runs: Vec<Again>,
 ) -> Result<Vec<Finding>, EngineError> {
     let looked = block_on(async {
-        let fixed = evidence::taken(outermost.0, outermost.1);
+        let view =
+            evidence::recorded_view(session, outermost.run, outermost.plan, outermost.events)
+                .map(|view| Arc::new(view.open()));
         let (stop, heard) = watch::channel(Stop::No);
         let work = async {
             let mut findings = Vec::new();
             for again in runs {
-                let look = Look::new(session, again, fixed.clone())?;
+                let look = Look::new(session, again, view.clone())?;
                 findings.extend(look.all(&heard).await?);
             }
             Ok(findings)
@@ -124,7 +137,7 @@ impl Look {
     fn new(
         session: &Arc<Session>,
         again: Again,
-        fixed: Option<Arc<crate::exec::fixed::Fixed>>,
+        view: Option<Arc<View>>,
     ) -> Result<Self, EngineError> {
         let Again {
             run,
@@ -143,7 +156,7 @@ impl Look {
             plan,
             params,
             past: None,
-            fixed,
+            view,
             pins: None,
             approved: None,
             evidence: files,

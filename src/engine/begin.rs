@@ -43,13 +43,13 @@ pub fn run(session: &Arc<Session>, request: Request) -> Result<Finished, EngineE
     concluded(session, async {
         let machine = Machine::new(plan.clone(), run.clone(), params.clone());
         let past = session.checked(past)?;
-        let fixed = Some(evidence::take(session, &plan, &params));
+        let view = evidence::view(session, &plan, &params);
         let pins = evidence::pins(session, &plan, approved.as_ref());
         let errand = Errand {
             plan,
             params,
             past,
-            fixed,
+            view,
             pins,
             approved: approved.map(Arc::new),
             evidence: BTreeMap::new(),
@@ -103,10 +103,10 @@ fn go_on(
         let owners = reader.owners(run)?;
         let keepers = former(&owners);
         let mut machine = Machine::new(plan.clone(), run.clone(), params.clone());
-        let fixed = if events.is_empty() {
-            Some(evidence::take(session, &plan, &params))
+        let view = if events.is_empty() {
+            evidence::view(session, &plan, &params)
         } else {
-            evidence::taken(&plan, &events)
+            evidence::recorded_view(session, run, &plan, &events).map(Arc::new)
         };
         let approved = approval(&events);
         let pins = evidence::pins(session, &plan, approved.as_deref());
@@ -114,7 +114,7 @@ fn go_on(
             plan,
             params,
             past,
-            fixed,
+            view,
             pins,
             approved,
             evidence: evidence::recorded(events.iter().map(|(_, event)| event)),

@@ -1,14 +1,16 @@
 //! What results were checked with, and whether it is still as it was.
 
 use std::collections::BTreeMap;
+use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
+use crate::digest::Digest;
 use crate::exec::evidence::{Memo, stale};
-use crate::exec::fixed::{Fixed, Site};
 use crate::exec::pinned::Pins;
+use crate::exec::view::View;
 use crate::machine::{
-    Approved, Artifact, Attempt, Event, Fact, FixedFile, Happening, Pin, Place, Stale,
+    Approved, Artifact, Attempt, Baseline, Event, Fact, Happening, Pin, Place, Stale,
 };
 use crate::model::{Object, Plan};
 use crate::name::{Name, RunId};
@@ -18,6 +20,9 @@ use crate::store::StoreError;
 use super::Session;
 use super::dispatch::Report;
 use super::run::Ongoing;
+
+/// The file in a run's folder that lists the workspace as it was when the run began.
+const BASELINE: &str = "baseline";
 
 /// The evidence of places, as recorded: that of the last attempt of each.
 pub(super) fn recorded<'a>(
@@ -51,19 +56,52 @@ pub fn stale_now(root: &Path, plan: &Plan, events: &[(u64, Event)]) -> Vec<Stale
     found.collect()
 }
 
-/// What the checks of a run that begins rely on, now.
-pub(super) fn take(session: &Session, plan: &Arc<Plan>, params: &Object) -> Arc<Fixed> {
-    Arc::new(Fixed::take(plan, site(session, Some(params))))
+/// What the checks of a run that begins may see; `None`: nothing of it is checked.
+pub(super) fn view(session: &Session, plan: &Arc<Plan>, params: &Object) -> Option<Arc<View>> {
+    View::is_needed(plan).then(|| Arc::new(View::take(places(session), plan, params)))
 }
 
-/// What the checks of a run relied on when it began; `None` if that was not recorded.
-pub(super) fn taken(plan: &Arc<Plan>, events: &[(u64, Event)]) -> Option<Arc<Fixed>> {
-    let files = events.iter().find_map(|(_, event)| match &event.fact {
-        Fact::ChecksFixed { files } => Some(files),
+/// What the checks of a run that began before may see, by what was recorded then; `None`: nothing
+/// of it is checked.
+pub(super) fn recorded_view(
+    session: &Session,
+    run: &RunId,
+    plan: &Arc<Plan>,
+    events: &[(u64, Event)],
+) -> Option<View> {
+    let baseline = events.iter().find_map(|(_, event)| match &event.fact {
+        Fact::BaselineTaken(baseline) => Some(*baseline),
+        _ => None,
+    })?;
+    let params = events.iter().find_map(|(_, event)| match &event.fact {
+        Fact::RunStarted { params, .. } => Some(params.clone()),
         _ => None,
     });
-    let fixed = |files: &Vec<FixedFile>| Arc::new(Fixed::recorded(plan, files));
-    files.map(fixed)
+    let file = session.store.folder().run(run).join(BASELINE);
+    let record = fs::read(&file).map_err(|error| format!("{}: {error}", file.display()));
+    let record = record.and_then(|bytes| {
+        let is_it = Digest::of(&bytes) == baseline.manifest;
+        is_it
+            .then_some(bytes)
+            .ok_or_else(|| format!("{} was altered", file.display()))
+    });
+    let params = params.unwrap_or_default();
+    let view = View::recorded(places(session), plan, &params, record);
+    Some(view)
+}
+
+/// The workspace and the state.
+fn places(session: &Session) -> (&Path, &Path) {
+    (&session.root, session.store.folder().path())
+}
+
+/// Puts the list of a workspace's files away, before it is recorded that it was taken.
+fn put_away(run: &Ongoing, view: &View) -> Result<Baseline, StoreError> {
+    let (bytes, baseline) = view.record();
+    let file = run.dir.join(BASELINE);
+    let written = fs::write(&file, bytes).and_then(|()| fs::File::open(&file)?.sync_data());
+    written.map_err(|error| StoreError::io("write", &file, &error))?;
+    Ok(baseline)
 }
 
 /// The files that a run of a plan may execute, if they were approved in advance.
@@ -84,28 +122,20 @@ pub(super) fn pins(
     }
 }
 
-/// Where checks are looked at.
-pub(super) fn site<'a>(session: &'a Session, params: Option<&'a Object>) -> Site<'a> {
-    Site {
-        root: &session.root,
-        host: &session.host,
-        params,
-    }
-}
-
 /// What a run begins with.
 pub(super) fn begin(run: &Ongoing) -> Result<Happening, StoreError> {
     let past = run.past.as_ref();
     let kept = past.map(Past::kept).unwrap_or_default();
     // What is nested goes by what the outermost run noted.
     let outermost = run.this.path.is_empty();
-    let fixed = run.fixed.as_ref().filter(|_| outermost);
+    let view = run.view.as_ref().filter(|_| outermost);
+    let baseline = view.map(|view| put_away(run, view)).transpose()?;
     let approved = run.approved.as_ref().filter(|_| outermost);
     Ok(Happening::Begin {
         kept,
         dropped: past.map(|past| past.dropped().to_vec()).unwrap_or_default(),
         left: past.map(Past::left).unwrap_or_default(),
-        fixed: fixed.map(|fixed| fixed.files()).unwrap_or_default(),
+        baseline,
         approved: approved.map(|approved| Box::new((**approved).clone())),
         advice: super::memory::advice(run)?,
         intent: super::memory::intent_advice(run)?,

@@ -55,12 +55,12 @@ pub(super) async fn site(run: &Ongoing) -> Site {
         grace: run.plan.parts().policy.grace,
         around: session.around.clone(),
         pins: run.pins.clone(),
+        whiteouts: Vec::new(),
         params: run.params().clone(),
     };
     Site {
         ground,
-        fixed: run.fixed.clone(),
-        is_top: run.this.path.is_empty(),
+        view: run.view.clone(),
     }
 }
 

@@ -1,7 +1,7 @@
 //! The checks of attempts and plans: run one after the other, all of them.
 //!
-//! **Invariant:** a check whose files are not what they were when the run began does not pass,
-//! and neither does one during which what it checks was written.
+//! **Invariant:** a check passes only on the workspace as it was when the run began and on what is
+//! declared ([`View`](view::View)), and only if nobody wrote it meanwhile.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -9,14 +9,12 @@ use std::sync::Arc;
 use tokio::sync::watch;
 
 use crate::exec::evidence::Evidence;
-use crate::exec::fixed::Glimpse;
-use crate::exec::{Stop, Unable, check as probe};
+use crate::exec::{Stop, Unable, check as probe, view};
 use crate::machine::{Artifact, Attempt, Happening, Item, Ruling, Verdict};
 use crate::model::{Check, CheckPhase, Class, Object, Step, Work};
 
 use super::artifacts;
 use super::dispatch::Report;
-use super::evidence::site;
 use super::run::Ongoing;
 use super::scope::Known;
 use super::steps::{step_of, written};
@@ -114,19 +112,19 @@ fn compare(
     }
 }
 
-/// Takes back what a check found about files that were written meanwhile. An altered check stays
-/// what it is.
+/// Takes back what a check found about files that were written meanwhile.
 fn unsettle(verdict: &mut Verdict, why: &str) {
-    if !verdict.found.starts_with(ALTERED) {
-        verdict.ruling = Ruling::Error;
-        verdict.expected = "files that nobody writes while they are checked".into();
-        why.clone_into(&mut verdict.found);
-        verdict.class = Some(Class::Environmental);
-    }
+    verdict.ruling = Ruling::Error;
+    verdict.expected = "files that nobody writes while they are checked".into();
+    why.clone_into(&mut verdict.found);
+    verdict.class = Some(Class::Environmental);
 }
 
-/// How it is told that a check was altered.
-const ALTERED: &str = "check was altered";
+/// A check is run again while others disturb what it sees: at least so often,
+const LOOKS: usize = 3;
+
+/// and until this was spent on it, in milliseconds: others may be at work for a while.
+const PATIENCE: u64 = 5_000;
 
 impl Case {
     /// The checks of all phases.
@@ -168,43 +166,64 @@ impl Case {
             grace: self.run.plan.parts().policy.grace,
             around: session.around.clone(),
             pins: self.run.pins.clone(),
+            whiteouts: Vec::new(),
             params: self.run.params().clone(),
         }
     }
 
-    /// Runs one check, if it is what it was when the run began.
+    /// Runs one check, on the workspace as it was when the run began and what is declared.
     async fn verdict(
         &self,
         check: &Check,
         ground: &probe::Ground,
         stop: &watch::Receiver<Stop>,
     ) -> Verdict {
-        let told = |why: &str| ruled(check, Ruling::Error, String::new(), why.into(), None);
-        if *stop.borrow() != Stop::No {
-            return told("not run: the run was told to end");
-        }
-        let before = match self.glimpse(check).await {
-            Ok(before) => before,
-            Err(unable) => {
-                return Verdict {
-                    class: Some(unable.class),
-                    ..told(&unable.why)
-                };
+        let error = |unable: &Unable| Verdict {
+            class: Some(unable.class),
+            ..ruled(check, &unable.why)
+        };
+        let products = match self.products() {
+            Ok(products) => Arc::<[String]>::from(products),
+            Err(unable) => return error(&unable),
+        };
+        let (mut looks, mut spent) = (0, 0);
+        loop {
+            if *stop.borrow() != Stop::No {
+                return ruled(check, "not run: the run was told to end");
             }
-        };
-        if let Some(file) = self.alteration(check, before.as_ref()) {
-            return altered(check, &format!("{ALTERED}: {file}"));
+            let Some(view) = self.run.view.clone().filter(|_| check.probe.is_some()) else {
+                return self.trial(check, ground).run(stop.clone()).await;
+            };
+            let seen_by = (view, Arc::clone(&products));
+            let item = self.item.as_ref().map(|item| &item.value);
+            let looking = view::Looking::new(seen_by, check, self.run.params(), item);
+            let seen = looking.look(ground).await;
+            let (sight, ground) = match seen {
+                Ok(seen) => seen,
+                Err(unable) => return error(&unable),
+            };
+            let verdict = self.trial(check, &ground).run(stop.clone()).await;
+            match looking.recheck(sight).await {
+                Ok(()) => return verdict,
+                Err(_) if verdict.ruling != Ruling::Pass => return verdict,
+                Err(unable) => {
+                    (looks, spent) = (looks + 1, spent + verdict.millis);
+                    if looks >= LOOKS && spent >= PATIENCE {
+                        return error(&unable);
+                    }
+                }
+            }
         }
-        let verdict = self.trial(check, ground).run(stop.clone()).await;
-        let Some(before) = before else {
-            return verdict;
-        };
-        let after = self.glimpse(check).await.ok().flatten();
-        let touched = after.as_ref().map(|after| before.touched(after));
-        match touched {
-            Some(None) => verdict,
-            Some(Some(path)) => altered(check, &format!("{ALTERED} while it ran: {path}")),
-            None => altered(check, &format!("{ALTERED} while it ran")),
+    }
+
+    /// The globs of what the work that is checked left.
+    fn products(&self) -> Result<Vec<String>, Unable> {
+        match &self.attempt {
+            Some(attempt) => {
+                let step = written(&self.run, &attempt.place);
+                self.known(|known| artifacts::globs(step, known))
+            }
+            None => Ok(Vec::new()),
         }
     }
 
@@ -231,54 +250,21 @@ impl Case {
             secrets: &BTreeMap::new(),
         })
     }
-
-    /// What a check relies on now; `None` if nobody noted what that was when the run began.
-    async fn glimpse(&self, check: &Check) -> Result<Option<Glimpse>, Unable> {
-        let Some(fixed) = self.run.fixed.clone() else {
-            return Ok(None);
-        };
-        let (run, check) = (Arc::clone(&self.run), check.clone());
-        let look = move || {
-            let params = Some(run.params()).filter(|_| run.this.path.is_empty());
-            fixed.glimpse(&check, site(&run.session, params)).map(Some)
-        };
-        let lost = |_| {
-            Err(Unable::environmental(
-                "the files of the check could not be read",
-            ))
-        };
-        tokio::task::spawn_blocking(look).await.unwrap_or_else(lost)
-    }
-
-    fn alteration(&self, check: &Check, glimpse: Option<&Glimpse>) -> Option<String> {
-        self.run.fixed.as_ref()?.alteration(check, glimpse?)
-    }
-}
-
-fn altered(check: &Check, found: &str) -> Verdict {
-    let expected = "the files of the check as they were when the run began".into();
-    let class = Some(Class::Logical);
-    ruled(check, Ruling::Fail, expected, found.into(), class)
 }
 
 /// A verdict on a criterion whose check was not run, or did not count.
-fn ruled(
-    check: &Check,
-    ruling: Ruling,
-    expected: String,
-    found: String,
-    class: Option<Class>,
-) -> Verdict {
+fn ruled(check: &Check, why: &str) -> Verdict {
     Verdict {
         name: check.name.clone(),
         phase: check.phase,
-        ruling,
-        expected,
-        found,
+        ruling: Ruling::Error,
+        expected: String::new(),
+        found: why.into(),
         evidence: String::new(),
-        class,
+        class: None,
         millis: 0,
         mode: check.mode,
         guards: None,
+        hidden: Vec::new(),
     }
 }

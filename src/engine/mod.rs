@@ -41,7 +41,7 @@ mod undurable;
 mod unit;
 mod words;
 
-pub use again::{Again, Criterion, Finding, Freshness, verify};
+pub use again::{Again, Criterion, Finding, Freshness, Outermost, verify};
 pub use asking::scope;
 pub use begin::{cancel, resume, run, tidy};
 pub use evidence::{recorded_evidence, stale_now};

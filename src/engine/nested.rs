@@ -9,6 +9,7 @@ use std::time::Duration;
 use serde_json::Value;
 use tokio::sync::watch;
 
+use crate::exec::view::View;
 use crate::exec::{Stop, Unable};
 use crate::machine::{Ended, Exit, Machine, Outcome, Standing};
 use crate::model::{Class, Object, Step, Uses, resolve_params};
@@ -149,11 +150,13 @@ fn prepare(
     });
     let tenure = outer.tenure.clone();
     let plan = Arc::clone(&uses.plan);
+    let within = |view: &Arc<View>| Arc::new(view.within(&plan, &params));
+    let view = outer.view.as_ref().map(within);
     let errand = Errand {
         plan,
         params,
         past,
-        fixed: outer.fixed.clone(),
+        view,
         pins: outer.pins.clone(),
         approved: outer.approved.clone(),
         evidence: evidence::recorded(events.iter().map(|(_, event)| event)),

@@ -4,9 +4,9 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use serde_json::Value;
 
-use crate::exec::fixed::Fixed;
 use crate::exec::pinned::Pins;
 use crate::exec::secret::Secrets;
+use crate::exec::view::View;
 use crate::machine::{Approved, Artifact, Attempt, Event, Fact, GatePoint, Ledger, Place, Usage};
 use crate::mask::Mask;
 use crate::model::{Object, Plan};
@@ -32,8 +32,8 @@ pub(super) struct Errand {
     pub(super) params: Object,
     /// The run that it repeats, and what it takes over of it.
     pub(super) past: Option<Past>,
-    /// What the checks relied on when the outermost run began, if that is known.
-    pub(super) fixed: Option<Arc<Fixed>>,
+    /// What checks see of the workspace; `None`: nothing of the outermost run's plan is checked.
+    pub(super) view: Option<Arc<View>>,
     /// The files that were approved, if the outermost run has an approval.
     pub(super) pins: Option<Arc<Pins>>,
     /// Who approved it, if it is the outermost.
@@ -63,8 +63,8 @@ pub(super) struct Ongoing {
     mask: Mutex<(usize, Mask)>,
     /// What the cache was asked, and the globs of what is written, by place.
     keys: Mutex<BTreeMap<Place, (CacheLookup, Vec<String>)>>,
-    /// What the checks relied on when the outermost run began, if that is known.
-    pub(super) fixed: Option<Arc<Fixed>>,
+    /// What checks see of the workspace; `None`: nothing of the outermost run's plan is checked.
+    pub(super) view: Option<Arc<View>>,
     /// The files that were approved, if the outermost run has an approval.
     pub(super) pins: Option<Arc<Pins>>,
     /// Who approved the outermost run.
@@ -94,7 +94,7 @@ impl Ongoing {
             plan,
             params,
             past,
-            fixed,
+            view,
             pins,
             approved,
             evidence,
@@ -126,7 +126,7 @@ impl Ongoing {
             secrets,
             mask,
             keys,
-            fixed,
+            view,
             pins,
             approved,
             files,

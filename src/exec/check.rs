@@ -47,6 +47,8 @@ pub struct Ground {
     pub around: Option<Arc<Around>>,
     /// What they may execute of the workspace; `None`: everything.
     pub pins: Option<Arc<Pins>>,
+    /// What they do not see of the workspace, relative to it.
+    pub whiteouts: Vec<PathBuf>,
 }
 
 /// A check with its templates rendered, ready to run.
@@ -108,6 +110,7 @@ impl Trial {
         Verdict {
             phase: self.phase,
             guards: probed.map(|probed| probed.guards.unwrap_or_default()),
+            hidden: super::view::listed(&self.ground.whiteouts),
             ..judged.verdict(self.name, self.mode, millis)
         }
     }
@@ -149,7 +152,7 @@ pub(super) fn command(
         argv: Vec::new(),
         env,
         cwd,
-        sandbox: ground.around.as_ref().map(|around| around.of_check(check)),
+        sandbox: (ground.around.as_ref()).map(|around| around.of_check(check, &ground.whiteouts)),
         pins: ground.pins.clone(),
         input: None,
     };

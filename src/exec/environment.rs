@@ -224,18 +224,18 @@ pub(super) fn known_so_far(
     template: &Template,
     params: Option<&Object>,
 ) -> Vec<String> {
-    rendered_so_far(step, params, |scope| template.render(scope))
+    rendered_so_far(step, params, |scope| template.render(scope).ok())
 }
 
 /// What a glob of a step may be before a run begins.
-pub(super) fn globs_so_far(step: &Step, glob: &Template) -> Vec<String> {
-    rendered_so_far(step, None, |scope| files::glob(glob, scope))
+pub(super) fn globs_so_far(step: &Step, glob: &Template, params: Option<&Object>) -> Vec<String> {
+    rendered_so_far(step, params, |scope| files::glob_so_far(glob, scope))
 }
 
 fn rendered_so_far(
     step: &Step,
     params: Option<&Object>,
-    render: impl Fn(&dyn Scope) -> Result<String, EvalError>,
+    render: impl Fn(&dyn Scope) -> Option<String>,
 ) -> Vec<String> {
     let items: Vec<Option<Value>> = match &step.fan {
         Fan::Once | Fan::Each(_) => vec![None],
@@ -247,7 +247,7 @@ fn rendered_so_far(
     };
     let of_item = |item: &Option<Value>| {
         let (params, item) = (ParamsAlone(params), item.as_ref());
-        render(&ItemAlone { params, item }).ok()
+        render(&ItemAlone { params, item })
     };
     let mut all: Vec<String> = items.iter().filter_map(of_item).collect();
     all.sort_unstable();

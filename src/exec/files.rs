@@ -210,6 +210,26 @@ pub fn glob(template: &Template, scope: &dyn Scope) -> Result<String, EvalError>
     template.render_quoted(scope, |value| literal(&value))
 }
 
+/// Stands for a value that is not known. No path has it.
+const UNKNOWN: &str = "\0";
+
+/// As [`glob`], as far as the values are known; what is not known could be any name, or any path where
+/// nothing stands beside it. `None` if it says nothing besides.
+pub fn glob_so_far(template: &Template, scope: &dyn Scope) -> Option<String> {
+    let glob = template.render_known(scope, |value| literal(&value), UNKNOWN)?;
+    let parts = glob.split('/').map(|part| match part {
+        UNKNOWN => "**".to_owned(),
+        part => part.replace(UNKNOWN, "*"),
+    });
+    Some(parts.collect::<Vec<_>>().join("/"))
+}
+
+/// Globs as they mean files of the workspace; those that cannot be read mean none.
+pub(super) fn globs<'a>(globs: impl Iterator<Item = &'a str>) -> Vec<GlobSet> {
+    let plain = globs.filter_map(|glob| plain(glob).ok());
+    plain.filter_map(|glob| compile(glob).ok()).collect()
+}
+
 /// A glob that means this text alone.
 fn literal(text: &str) -> String {
     let mut glob = String::with_capacity(text.len());

@@ -29,6 +29,7 @@ pub mod keeper;
 pub mod keychain;
 pub mod keyfile;
 pub mod log;
+pub mod manifest;
 pub mod outputs;
 pub mod pinned;
 pub mod planner;
@@ -42,6 +43,7 @@ pub mod supervise;
 pub mod talk;
 pub mod tree;
 pub mod usage;
+pub mod view;
 pub mod wait;
 
 mod alone;

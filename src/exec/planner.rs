@@ -1,14 +1,13 @@
 //! Asks a planner: a program that is run as checks are, reads a request and prints ways.
 //!
 //! **Invariant:** it is told what it is told on its standard input alone, without secrets.
-//! **Invariant:** what a program printed whose files are not what they were when the run began does
-//! not count.
+//! **Invariant:** what it printed does not count unless it saw the workspace as checks do.
 
 use tokio::sync::watch;
 
 use super::Stop;
 use super::check::masked;
-use super::gate::{Given, Site, hide, run_fixed};
+use super::gate::{Given, Site, hide, run_viewed};
 use crate::expr::Template;
 use crate::machine::PlanRequest;
 use crate::model::{Check, Planner, Probe};
@@ -41,7 +40,7 @@ pub async fn ask(
         variables: Vec::new(),
         input: Some(hide(&request, &site.ground.mask).to_string()),
     };
-    let probed = run_fixed(&as_check(planner), "planner", given, site, stop).await?;
+    let probed = run_viewed(&as_check(planner), "planner", given, site, stop).await?;
     if !probed.exit.is_success() {
         let said = masked(&probed.err, &site.ground.mask);
         let said = String::from_utf8_lossy(&said);

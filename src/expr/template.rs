@@ -122,6 +122,30 @@ impl Template {
         })
     }
 
+    /// As [`render_quoted`](Self::render_quoted), with `unknown` in the place of each value that the
+    /// scope does not have; `None` if the template says no name besides.
+    pub fn render_known(
+        &self,
+        scope: &dyn Scope,
+        quote: impl Fn(String) -> String,
+        unknown: &str,
+    ) -> Option<String> {
+        let (mut known, mut all) = (false, true);
+        let text = (self.pieces.iter()).fold(String::new(), |text, piece| match piece {
+            Piece::Text(part) => {
+                known |= part.contains(char::is_alphanumeric);
+                text + part
+            }
+            Piece::Value(expr) => {
+                let value = expr.eval(scope).ok();
+                known |= value.is_some();
+                all &= value.is_some();
+                text + &value.map_or_else(|| unknown.to_owned(), |value| quote(shown(value)))
+            }
+        });
+        (known || all).then_some(text)
+    }
+
     /// Whether its value is text, whatever the expressions in it give.
     pub fn is_text(&self) -> bool {
         !matches!(&*self.pieces, [Piece::Value(_)])

@@ -3,9 +3,9 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Advised, Approved, Artifact, Ask, Attempt, Cached, Change, Criteria, Exit, FixedFile,
-    GatePoint, Given, IntentAdvice, Item, Loop, Outcome, Phase, Place, Proposal, Round, Spent,
-    Stale, Standing, StepState, Tally, Usage, Verdict,
+    Advised, Approved, Artifact, Ask, Attempt, Baseline, Cached, Change, Criteria, Exit, GatePoint,
+    Given, IntentAdvice, Item, Loop, Outcome, Phase, Place, Proposal, Round, Spent, Stale,
+    Standing, StepState, Tally, Usage, Verdict,
 };
 use crate::digest::Digest;
 use crate::gate::GateResult;
@@ -41,11 +41,8 @@ pub enum Fact {
     },
     /// Somebody signed for the run. The approval is used up with this.
     RunApproved(Box<Approved>),
-    /// What the checks rely on, as it was before any work began.
-    ChecksFixed {
-        /// The files.
-        files: Vec<FixedFile>,
-    },
+    /// The workspace was looked at before any work began.
+    BaselineTaken(Baseline),
     /// What the run may use up.
     BudgetSet(Box<Budget>),
     /// A result was taken over from an earlier run.

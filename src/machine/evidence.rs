@@ -41,15 +41,14 @@ pub enum Guard {
     Count,
 }
 
-/// A file that a check relies on, as it was when the run began.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
-pub struct FixedFile {
-    /// Its path: relative to the workspace, or absolute.
-    pub path: String,
-    /// SHA-256 of its content, or, where it is not in the workspace, of what the system says of
-    /// it: inode, size and times; `None`: it was not there.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub digest: Option<Digest>,
+/// The workspace as it was when the run began, which its checks compare with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct Baseline {
+    /// SHA-256 of the list of its files, which is kept with the run: of each its name and what the system
+    /// says of it.
+    pub manifest: Digest,
+    /// The number of files and folders.
+    pub entries: u64,
 }
 
 /// A file of a place's evidence is not what it was when the place was checked.

@@ -1,8 +1,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Advised, Approved, Attempt, Exit, Fact, FixedFile, GatePoint, Given, Guard, IntentAdvice,
-    Place, Stale, Standing, Timer, Usage,
+    Advised, Approved, Attempt, Baseline, Exit, Fact, GatePoint, Given, Guard, IntentAdvice, Place,
+    Stale, Standing, Timer, Usage,
 };
 use crate::digest::Digest;
 use crate::gate::Gated;
@@ -25,7 +25,7 @@ pub struct Input {
 #[serde(tag = "input", rename_all = "snake_case")]
 pub enum Happening {
     /// The run is to begin. `kept` are results taken over from an earlier run, `left` is what
-    /// somebody chose not to run, `fixed` what the checks rely on.
+    /// somebody chose not to run, `baseline` the workspace as it is.
     Begin {
         /// Results taken over, in plan order.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -36,9 +36,9 @@ pub enum Happening {
         /// Results that are not taken over, since they are not what they were.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         dropped: Vec<Dropped>,
-        /// The files that the checks rely on, as they are now.
-        #[serde(default, skip_serializing_if = "Vec::is_empty")]
-        fixed: Vec<FixedFile>,
+        /// The workspace as it is, if something judges the work in it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        baseline: Option<Baseline>,
         /// Who approved it, and what.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         approved: Option<Box<Approved>>,
@@ -281,7 +281,24 @@ pub struct Verdict {
     /// What confined its process; absent: nothing was run; empty: the sandbox was off.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub guards: Option<Vec<Guard>>,
+    /// What its process did not see of the workspace, since it is new and nothing declares it: the
+    /// first [`HIDDEN_LIMIT`] paths. A folder stands for all that is in it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub hidden: Vec<String>,
 }
+
+impl Verdict {
+    /// What was found instead of what was expected, in one sentence; empty if it passed.
+    pub fn mismatch(&self) -> String {
+        match (self.expected.as_str(), self.found.as_str()) {
+            ("", found) => found.to_owned(),
+            (expected, found) => format!("expected {expected}, found {found}"),
+        }
+    }
+}
+
+/// The most paths of hidden files that a verdict names.
+pub const HIDDEN_LIMIT: usize = 16;
 
 /// A ruling. A check that cannot run rules `error`, which is never a pass.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]

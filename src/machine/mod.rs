@@ -70,12 +70,12 @@ pub use budget::SPENT;
 pub use correction::{Correction, Gap, Unmet};
 pub use effect::{Effect, Timer};
 pub use event::{Event, Fact, WHY_LIMIT};
-pub use evidence::{FixedFile, Guard, Stale};
+pub use evidence::{Baseline, Guard, Stale};
 pub use exit::Exit;
 pub use gates::{GatePoint, gates_at};
 pub use input::{
-    Artifact, Cached, Dropped, Ended, Happening, Input, Kept, Left, Outcome, PlannerSaid, Ruling,
-    Verdict,
+    Artifact, Cached, Dropped, Ended, HIDDEN_LIMIT, Happening, Input, Kept, Left, Outcome,
+    PlannerSaid, Ruling, Verdict,
 };
 pub use ledger::{Ledger, Spent, Usage};
 pub use phases::Loop;

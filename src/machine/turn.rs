@@ -8,7 +8,7 @@ use super::gates::has_gates;
 use super::rounds::in_ways;
 use super::state::{self, Doing, Live, Spot, State};
 use super::{
-    Approved, Attempt, Cached, Effect, Ended, Event, Exit, Fact, FixedFile, GatePoint, Happening,
+    Approved, Attempt, Baseline, Cached, Effect, Ended, Event, Exit, Fact, GatePoint, Happening,
     Input, Kept, Left, Outcome, Place,
 };
 use crate::model::{Class, Object, Plan};
@@ -118,13 +118,13 @@ impl Machine {
                 kept,
                 left,
                 dropped,
-                fixed,
+                baseline,
                 approved,
                 advice,
                 intent,
             } => {
                 if !self.has_begun() {
-                    self.begin(approved, fixed);
+                    self.begin(approved, baseline);
                     for one in dropped {
                         self.emit(one.into());
                     }
@@ -166,7 +166,7 @@ impl Machine {
         }
     }
 
-    fn begin(&mut self, approved: Option<Box<Approved>>, fixed: Vec<FixedFile>) {
+    fn begin(&mut self, approved: Option<Box<Approved>>, baseline: Option<Baseline>) {
         let started = Fact::RunStarted {
             logic: super::LOGIC,
             plan: self.plan.id().clone(),
@@ -177,8 +177,8 @@ impl Machine {
         if let Some(approved) = approved {
             self.emit(Fact::RunApproved(approved));
         }
-        if !fixed.is_empty() {
-            self.emit(Fact::ChecksFixed { files: fixed });
+        if let Some(baseline) = baseline {
+            self.emit(Fact::BaselineTaken(baseline));
         }
     }
 

@@ -33,7 +33,7 @@ pub struct Check {
     pub read: Vec<String>,
     /// How much the probe may use.
     pub limits: Limits,
-    /// Globs of files that the check relies on and that no step may change, relative to the
+    /// Globs of files that no step may change or add, whatever steps declare; relative to the
     /// workspace.
     pub fixed: Vec<String>,
     /// What decides the class of a failure before the built-in table does.

@@ -55,6 +55,8 @@ pub struct Step {
     pub external: Vec<Name>,
     /// Globs of the files it must leave, relative to the workspace.
     pub artifacts: Vec<Template>,
+    /// Globs of further files that it changes or makes without a sandbox, relative to the workspace.
+    pub writes: Vec<Template>,
     /// What its result depends on, if it may be reused.
     pub cache: Option<Box<Cache>>,
     /// The named lock held while it runs.
@@ -101,6 +103,7 @@ impl Step {
             outputs: Vec::new(),
             external: Vec::new(),
             artifacts: Vec::new(),
+            writes: Vec::new(),
             cache: None,
             concurrency: None,
             on_error: OnError::Fail,

@@ -106,6 +106,10 @@ fn meaning(plan: &Plan, step: &Step) -> Value {
             json!([inputs, outputs.iter().map(Template::source).collect::<Vec<_>>()])
         }),
     });
+    if !step.writes.is_empty() {
+        let globs = step.writes.iter().map(Template::source);
+        said["writes"] = json!(globs.collect::<Vec<_>>());
+    }
     if !step.alternatives.is_empty() {
         let ways = step.alternatives.iter();
         let ways = ways.map(|other| json!([other.id, meaning(plan, &other.step)]));

@@ -48,7 +48,8 @@ impl<'a> Reads<'a> {
         reads.variables(&step.env);
         let kept = step.cache.iter().flat_map(|cache| &cache.outputs);
         reads.templates(kept);
-        reads.templates(step.artifacts.iter().chain(&step.cwd));
+        reads.templates(step.artifacts.iter().chain(&step.writes));
+        reads.templates(&step.cwd);
         reads.checks(&step.verify);
         reads
     }

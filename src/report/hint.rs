@@ -12,22 +12,37 @@ const NO_NETWORK: [&str; 8] = [
     "failed to connect",
 ];
 
+/// What programs say that do not find a file.
+const NO_FILE: [&str; 5] = [
+    "no such file",
+    "not found",
+    "cannot open",
+    "can't cd",
+    "does not exist",
+];
+
 /// What is said where a program is not there.
 const NO_PROGRAM: [&str; 2] = ["exit code 127", "there is no program"];
+
+/// Whether a text names one of some files.
+fn names(paths: &[String], text: &str) -> bool {
+    let file = |path: &String| path.rsplit('/').next().unwrap_or_default().to_lowercase();
+    paths.iter().any(|path| text.contains(&file(path)))
+}
 
 /// What may help a check that did not pass, if its sandbox seems to be the reason.
 pub(super) fn hint(verdict: &Verdict) -> Option<&'static str> {
     if verdict.ruling == Ruling::Pass {
         return None;
     }
-    if verdict.found.starts_with("check was altered") {
+    let said = format!("{}\n{}", verdict.found, verdict.evidence).to_lowercase();
+    let has = |signs: &[&str]| signs.iter().any(|sign| said.contains(sign));
+    if !verdict.hidden.is_empty() && (has(&NO_FILE) || names(&verdict.hidden, &said)) {
         return Some(
-            "what a step makes for its check is named in `artifacts` or `cache.outputs` of the step",
+            "a check sees no new file that nothing declares: name it in `artifacts` or `writes` of the step",
         );
     }
     let guards = verdict.guards.as_ref()?;
-    let said = format!("{}\n{}", verdict.found, verdict.evidence).to_lowercase();
-    let has = |signs: &[&str]| signs.iter().any(|sign| said.contains(sign));
     if guards.contains(&Guard::Network) && has(&NO_NETWORK) {
         return Some("a check has a network only with `network: true`");
     }
@@ -57,6 +72,7 @@ mod tests {
             millis: 1,
             mode: Mode::default(),
             guards: Some(guards.to_vec()),
+            hidden: Vec::new(),
         }
     }
 
@@ -75,8 +91,15 @@ mod tests {
         );
         assert_eq!(told("exit code 127: command not found", "", &[]), None);
         assert_eq!(told("exit code 1", "2 tests failed", &all), None);
-        let altered = told("check was altered: check.sh", "", &[]).unwrap();
-        assert!(altered.contains("`artifacts`"), "{altered}");
+        let hidden = Verdict {
+            hidden: vec!["out.txt".into()],
+            ..verdict(
+                "exit code 1",
+                "cat: out.txt: No such file or directory",
+                &all,
+            )
+        };
+        assert!(hint(&hidden).unwrap().contains("`writes`"));
         let passed = Verdict {
             ruling: Ruling::Pass,
             ..verdict("", web, &all)

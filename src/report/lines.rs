@@ -34,6 +34,11 @@ pub(super) fn broken(verdict: &Verdict) -> String {
     }
     if let Some(hint) = hint(verdict) {
         let _ = writeln!(text, "{INDENT}  {:<9}{hint}", "hint");
+        if !verdict.hidden.is_empty() {
+            let paths = verdict.hidden.iter().take(3).map(String::as_str);
+            let paths = paths.collect::<Vec<_>>().join(", ");
+            let _ = writeln!(text, "{INDENT}  {:<9}{paths}", "hidden");
+        }
     }
     text
 }

@@ -251,6 +251,7 @@ pub(super) fn verdict(criterion: &str) -> Verdict {
         millis: 4,
         mode: Mode::default(),
         guards: None,
+        hidden: Vec::new(),
     }
 }
 

@@ -104,7 +104,7 @@ pub(super) fn event(
         | Fact::PlannerAsked { .. }
         | Fact::PlannerAnswered { .. }
         | Fact::PlannerRefused { .. }
-        | Fact::ChecksFixed { .. }
+        | Fact::BaselineTaken(_)
         | Fact::EvidenceTaken { .. }
         | Fact::ItemKept { .. }
         | Fact::StepLeft { .. }

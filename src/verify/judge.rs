@@ -35,6 +35,7 @@ impl Judgement {
             millis,
             mode,
             guards: None,
+            hidden: Vec::new(),
         }
     }
 }

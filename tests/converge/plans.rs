@@ -50,7 +50,7 @@ fn step(id: &str, needs: &[String]) -> String {
     let sum: String = (0..needs.len()).map(|at| format!(" + N{at}")).collect();
     format!(
         "  - id: {id}\n    idempotent: true\n    depends_on: [{}]\n    env: {{{}}}\n    \
-         outputs: {{n: {{type: integer}}}}\n    run: |\n      echo {id} >> ran.txt\n      \
+         outputs: {{n: {{type: integer}}}}\n    writes: [ran.txt]\n    run: |\n      echo {id} >> ran.txt\n      \
          echo \"n=$((1{sum}))\" >> \"$WF_OUTPUT\"\n    \
          verify: [{{name: there, run: grep -qx {id} ran.txt}}]\n",
         needs.join(", "),
@@ -110,6 +110,7 @@ steps:
     depends_on: [list]
     for_each: steps.list.outputs.names
     outputs: {up: {type: string}}
+    writes: [ran.txt]
     run: |
       echo "each $WF_ITEM" >> ran.txt
       echo "up=$WF_ITEM$WF_ITEM" >> "$WF_OUTPUT"

@@ -102,7 +102,7 @@ fn a_repair_that_cannot_begin_fails_its_cycle_and_is_in_nobodys_way() {
 #[test]
 fn a_cycle_that_may_not_go_on_waits_and_is_in_nobodys_way() {
     let sandbox = place();
-    let slow = "verify: [{name: shut, run: 'touch looks; test -f quick || sleep 20'}]\n";
+    let slow = "verify: [{name: shut, run: 'touch \"$PWD/looks\"; test -f quick || sleep 20'}]\n";
     goal(&sandbox, &format!("{EACH_SECOND}{slow}"));
     let mut look = sandbox.start(&["goal", "run", "kept"]);
     soon("it looks", || sandbox.at("looks").exists());
@@ -146,7 +146,7 @@ fn too_many_failures_pause_a_goal_and_nothing_is_made_up_for() {
 #[test]
 fn only_failures_after_a_resume_count_and_a_cancelled_cycle_is_in_no_row() {
     let sandbox = place();
-    let check = "test -f slow && touch looks && sleep 50; false";
+    let check = "test -f slow && touch \"$PWD/looks\" && sleep 50; false";
     let front = format!(
         "schedule: \"0 9 1 1 *\"\nauto_pause_after: 2\nverify: [{{name: shut, run: '{check}'}}]\n"
     );
@@ -202,7 +202,7 @@ fn daily(check: &str) -> Sandbox {
 
 #[test]
 fn a_backfill_without_a_daemon_is_done_once_also_after_it_was_killed() {
-    let sandbox = daily("echo look >> looks; test -f quick || sleep 20");
+    let sandbox = daily("echo look >> \"$PWD/looks\"; test -f quick || sleep 20");
     let mut backfill = sandbox.start(&PAST);
     soon("it looks", || !sandbox.read("looks").is_empty());
     backfill.kill().unwrap();
@@ -222,7 +222,7 @@ fn a_backfill_without_a_daemon_is_done_once_also_after_it_was_killed() {
 
 #[test]
 fn an_interrupted_backfill_begins_no_other_slot() {
-    let sandbox = daily("echo look >> looks; test -f quick || sleep 20");
+    let sandbox = daily("echo look >> \"$PWD/looks\"; test -f quick || sleep 20");
     let mut backfill = sandbox.start(&PAST);
     soon("it looks", || !sandbox.read("looks").is_empty());
     let pid = rustix::process::Pid::from_raw(i32::try_from(backfill.id()).unwrap()).unwrap();
@@ -238,7 +238,7 @@ fn an_interrupted_backfill_begins_no_other_slot() {
 
 #[test]
 fn a_daemon_works_on_a_backfill_one_after_the_other() {
-    let sandbox = daily("echo begin >> looks; sleep 0.3; echo end >> looks");
+    let sandbox = daily("echo begin >> \"$PWD/looks\"; sleep 0.3; echo end >> \"$PWD/looks\"");
     let daemon = Daemon::start(&sandbox, &["-q"]);
     let known = "SELECT count(*) FROM goals";
     soon("the goal is known", || count(&sandbox, known) == 1);

@@ -179,7 +179,7 @@ fn a_repair_is_replaced_as_well_as_a_look() {
 #[test]
 fn what_goes_on_when_a_daemon_ends_is_left_to_end_and_is_there_for_the_next() {
     let sandbox = place();
-    let front = "schedule: \"*/2 * * * * *\"\nverify: [{name: ok, run: 'echo look >> looks; until test -f go; do sleep 0.05; done'}]\n";
+    let front = "schedule: \"*/2 * * * * *\"\nverify: [{name: ok, run: 'echo look >> \"$PWD/looks\"; until test -f go; do sleep 0.05; done'}]\n";
     goal(&sandbox, front);
     let daemon = Daemon::start(&sandbox, &["-q", "--drain", "50ms"]);
     soon("a cycle goes on", || !sandbox.read("looks").is_empty());

@@ -41,5 +41,6 @@ pub fn verdict(ruling: Ruling) -> Verdict {
         millis: 0,
         mode: wf::model::Mode::default(),
         guards: None,
+        hidden: Vec::new(),
     }
 }

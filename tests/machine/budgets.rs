@@ -213,7 +213,7 @@ fn a_gap_that_shrank_is_progress_and_no_other() {
     let mut effects = play.feed(Happening::Begin {
         kept: Vec::new(),
         left: Vec::new(),
-        fixed: Vec::new(),
+        baseline: None,
         dropped: Vec::new(),
         approved: None,
         advice: Vec::new(),

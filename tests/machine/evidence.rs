@@ -2,7 +2,7 @@
 
 use wf::digest::Digest;
 use wf::machine::{
-    Artifact, Effect, Exit, Fact, FixedFile, Happening, Kept, Place, Ruling, Stale, Standing,
+    Artifact, Baseline, Effect, Exit, Fact, Happening, Kept, Place, Ruling, Stale, Standing,
 };
 use wf::model::{Fan, Object, OnFailure, Step};
 
@@ -80,25 +80,26 @@ fn over(run: &Killed) -> Option<(Standing, u32, u32, Vec<Stale>)> {
 }
 
 #[test]
-fn what_checks_rely_on_is_recorded_first() {
+fn the_workspace_as_it_was_is_recorded_first() {
     let mut run = Killed::new(single(|_| {}));
     assert_eq!(names(&run)[..2], ["run_started", "attempt_started"]);
     run.machine = wf::machine::Machine::new(run.plan.clone(), run_id(), Object::new());
     run.events.clear();
-    let path = "check.sh".into();
-    let digest = Some(Digest::of(b"true"));
     let (kept, left) = (Vec::new(), Vec::new());
-    let fixed = vec![FixedFile { path, digest }];
+    let baseline = Some(Baseline {
+        manifest: Digest::of(b"the files"),
+        entries: 1,
+    });
     run.feed(Happening::Begin {
         kept,
         left,
-        fixed,
+        baseline,
         dropped: Vec::new(),
         approved: None,
         advice: Vec::new(),
         intent: None,
     });
-    assert_eq!(names(&run)[..2], ["run_started", "checks_fixed"]);
+    assert_eq!(names(&run)[..2], ["run_started", "baseline_taken"]);
 }
 
 #[test]
@@ -234,7 +235,7 @@ fn items_fall_back_and_their_step_with_them() {
     let mut open = play.feed(Happening::Begin {
         kept: Vec::new(),
         left: Vec::new(),
-        fixed: Vec::new(),
+        baseline: None,
         dropped: Vec::new(),
         approved: None,
         advice: Vec::new(),
@@ -279,12 +280,12 @@ fn what_was_kept_can_become_stale() {
         standing: Standing::Verified,
         from: run_id(),
     }];
-    let (left, fixed) = (Vec::new(), Vec::new());
+    let left = Vec::new();
     // It has no evidence in this run, so nothing asks for it.
     let open = play.feed(Happening::Begin {
         kept,
         left,
-        fixed,
+        baseline: None,
         dropped: Vec::new(),
         approved: None,
         advice: Vec::new(),

@@ -28,7 +28,7 @@ impl Killed {
         killed.feed(Happening::Begin {
             kept: Vec::new(),
             left: Vec::new(),
-            fixed: Vec::new(),
+            baseline: None,
             dropped: Vec::new(),
             approved: None,
             advice: Vec::new(),

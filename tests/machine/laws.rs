@@ -12,7 +12,7 @@ use super::world::{Dice, Fate, World, any_plan, ended, ends, fate, run_id};
 const BEGIN: Happening = Happening::Begin {
     kept: Vec::new(),
     left: Vec::new(),
-    fixed: Vec::new(),
+    baseline: None,
     dropped: Vec::new(),
     approved: None,
     advice: Vec::new(),

@@ -188,7 +188,7 @@ fn a_place_that_waits_too_long_for_its_turn_fails() {
     let mut open = play.feed(Happening::Begin {
         kept: Vec::new(),
         left: Vec::new(),
-        fixed: Vec::new(),
+        baseline: None,
         dropped: Vec::new(),
         approved: None,
         advice: Vec::new(),
@@ -229,7 +229,7 @@ fn kept_results_are_not_made_again() {
     let mut open = play.feed(Happening::Begin {
         kept: vec![kept],
         left: Vec::new(),
-        fixed: Vec::new(),
+        baseline: None,
         dropped: Vec::new(),
         approved: None,
         advice: Vec::new(),
@@ -264,7 +264,7 @@ fn kept_items_are_not_made_again() {
     let mut open = play.feed(Happening::Begin {
         kept,
         left: Vec::new(),
-        fixed: Vec::new(),
+        baseline: None,
         dropped: Vec::new(),
         approved: None,
         advice: Vec::new(),

@@ -107,7 +107,7 @@ impl Play {
         let mut open = self.feed(Happening::Begin {
             kept: Vec::new(),
             left: Vec::new(),
-            fixed: Vec::new(),
+            baseline: None,
             dropped: Vec::new(),
             approved: None,
             advice: Vec::new(),

@@ -38,7 +38,7 @@ fn told(plan: Arc<Plan>, kept: Vec<Kept>, left: Vec<Left>) -> Vec<String> {
     let mut open = play.feed(Happening::Begin {
         kept,
         left,
-        fixed: Vec::new(),
+        baseline: None,
         dropped: Vec::new(),
         approved: None,
         advice: Vec::new(),
@@ -143,7 +143,7 @@ fn fail_at(attempt: u32, retry: Retry, idempotent: bool, exit: Exit) -> (Vec<Eve
     let begin = Happening::Begin {
         kept: Vec::new(),
         left: Vec::new(),
-        fixed: Vec::new(),
+        baseline: None,
         dropped: Vec::new(),
         approved: None,
         advice: Vec::new(),
@@ -223,7 +223,7 @@ proptest! {
             .map(|left| left.step.to_string()).collect();
         let mut world = World::new(seed);
         let mut machine = Machine::new(plan.clone(), run_id(), Object::new());
-        world.feed(&mut machine, Happening::Begin { kept, left, dropped: Vec::new(), fixed: Vec::new(), approved: None, advice: Vec::new(), intent: None });
+        world.feed(&mut machine, Happening::Begin { kept, left, dropped: Vec::new(), baseline: None, approved: None, advice: Vec::new(), intent: None });
         let outcome = world.drive(&mut machine, &mut dice);
         check(&plan, &world.events, (&quiet, &but))?;
 

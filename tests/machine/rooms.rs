@@ -214,7 +214,7 @@ fn items_that_are_left_out_by_choice_do_not_count() {
             kept: Vec::new(),
             dropped: Vec::new(),
             left,
-            fixed: Vec::new(),
+            baseline: None,
             approved: None,
             advice: Vec::new(),
             intent: None,

@@ -70,7 +70,7 @@ fn record(plan: &Arc<Plan>, seed: u64) -> Vec<Input> {
         wf::machine::Happening::Begin {
             kept: Vec::new(),
             left: Vec::new(),
-            fixed: Vec::new(),
+            baseline: None,
             dropped: Vec::new(),
             approved: None,
             advice: Vec::new(),

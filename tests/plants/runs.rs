@@ -34,7 +34,7 @@ pub fn run(world: &World, strategy: Strategy, plan: &Arc<Plan>) -> Told {
     run.feed(Happening::Begin {
         kept: Vec::new(),
         left: Vec::new(),
-        fixed: Vec::new(),
+        baseline: None,
         dropped: Vec::new(),
         approved: None,
         advice: Vec::new(),
@@ -185,6 +185,7 @@ impl Run<'_> {
                 millis: 0,
                 mode: Mode::default(),
                 guards: None,
+                hidden: Vec::new(),
             }
         };
         let verdicts = [first, second].into_iter().enumerate();

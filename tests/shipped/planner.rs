@@ -19,6 +19,7 @@ fn a_new_plan_passes_and_is_never_written_over() {
         "--title=Two: steps # of \"it\"",
         "--step=make=echo 'a: b' > out.txt",
         "--step=show=cat out.txt",
+        "--makes=make=out.txt",
         "--verify=make=test -s out.txt",
         "--out=plans/a b.md",
     ];

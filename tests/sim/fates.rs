@@ -4,7 +4,7 @@
 use serde_json::json;
 use wf::digest::Digest;
 use wf::machine::{
-    Advice, Advised, Ask, Attempt, Cached, Exit, FixedFile, IntentAdvice, Place, Ruling, Standing,
+    Advice, Advised, Ask, Attempt, Baseline, Cached, Exit, IntentAdvice, Place, Ruling, Standing,
     Verdict,
 };
 use wf::model::{Check, CheckPhase, Class, Object, Plan, Step, Work};
@@ -106,14 +106,14 @@ impl Fates {
         )
     }
 
-    /// What the checks of a run rely on.
-    pub fn fixed(self, run: usize) -> Vec<FixedFile> {
-        let mut dice = self.dice(run, "fixed files");
-        let file = |at: usize| FixedFile {
-            path: format!("check-{at}.sh"),
-            digest: (at > 0).then(|| Digest::of(b"check")),
-        };
-        (0..dice.below(3)).map(file).collect()
+    /// The workspace as it is when a run begins.
+    pub fn baseline(self, run: usize) -> Option<Baseline> {
+        let mut dice = self.dice(run, "baseline");
+        let entries = dice.below(3) as u64;
+        (entries > 0).then(|| Baseline {
+            manifest: Digest::of(b"files"),
+            entries,
+        })
     }
 
     /// What memory says about the ways of steps.
@@ -199,5 +199,6 @@ pub fn verdict(check: &Check, ruling: Ruling) -> Verdict {
         millis: 0,
         mode: wf::model::Mode::default(),
         guards: None,
+        hidden: Vec::new(),
     }
 }

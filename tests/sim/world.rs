@@ -235,7 +235,7 @@ impl World {
     /// Starts an engine for a run: for the first time, or again.
     pub fn start(&mut self, at: usize) -> Result<(), Broken> {
         let (kept, left) = (self.kept(at), self.left(at));
-        let fixed = self.fates.fixed(at);
+        let baseline = self.fates.baseline(at);
         let advice = self.fates.advice(at, &self.runs[at].plan);
         let run = &mut self.runs[at];
         run.lives += 1;
@@ -269,7 +269,7 @@ impl World {
                 Happening::Begin {
                     kept,
                     left,
-                    fixed,
+                    baseline,
                     dropped: Vec::new(),
                     approved: None,
                     advice,

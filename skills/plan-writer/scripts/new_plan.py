@@ -33,7 +33,7 @@ def quoted(text):
 
 
 def named(words, what):
-    """The pairs of NAME=COMMAND."""
+    """The pairs of NAME=TEXT."""
     pairs = []
     for word in words:
         name, sign, command = word.partition("=")
@@ -57,7 +57,7 @@ def unique(pairs, what):
         seen.add(name)
 
 
-def plan(args, steps, checks):
+def plan(args, steps, checks, made):
     """The text of the plan."""
     lines = ["---", "kind: plan", f"id: {quoted(args.id)}"]
     if args.title and args.title.strip():
@@ -69,6 +69,9 @@ def plan(args, steps, checks):
         if before and not args.parallel:
             lines.append(f"    depends_on: [{before}]")
         lines.append(f"    run: {quoted(command)}")
+        files = [quoted(file) for maker, file in made if maker == name]
+        if files:
+            lines.append(f"    artifacts: [{', '.join(files)}]")
         own = [proof for proven, proof in checks if proven == name]
         if own:
             lines.append("    verify:")
@@ -96,7 +99,7 @@ def arguments(**kinds):
 
 
 def main():
-    args = arguments(id="one", step="many", verify="many", title="one", out="one", parallel="flag", dry_run="flag")
+    args = arguments(id="one", step="many", verify="many", makes="many", title="one", out="one", parallel="flag", dry_run="flag")
     if not (args.id and args.step and args.out):
         refuse("something is missing", "give --id=NAME, --step=NAME=COMMAND and --out=FILE")
     if not ID.fullmatch(args.id) or len(args.id) > LONGEST:
@@ -106,7 +109,11 @@ def main():
     for name, _ in checks:
         if name not in dict(steps):
             refuse(f"--verify names no step: {name!r}", "use the name of a --step")
-    text = plan(args, steps, checks)
+    made = named(args.makes, "--makes")
+    for name, _ in made:
+        if name not in dict(steps):
+            refuse(f"--makes names no step: {name!r}", "use the name of a --step")
+    text = plan(args, steps, checks, made)
     if args.dry_run:
         print(text)
     else:

@@ -20,6 +20,9 @@ pub(super) fn check(scene: &Scene<'_>, notes: &mut Notes) {
         for glob in &step.artifacts {
             of_glob(step, glob, "record", notes);
         }
+        for glob in &step.writes {
+            of_text(glob, notes);
+        }
         let Some(cache) = &step.cache else { continue };
         if let Some((key, help)) = without_result(step) {
             let message = format!("a step with `{key}` cannot be cached");
@@ -38,6 +41,11 @@ fn of_glob(step: &Step, glob: &Spanned<Template>, verb: &str, notes: &mut Notes)
     if repeated && !of_item(glob) {
         notes.note(shared(step, glob, verb));
     }
+    of_text(glob, notes);
+}
+
+/// A glob as it is written.
+fn of_text(glob: &Spanned<Template>, notes: &mut Notes) {
     if glob.value.refs().is_empty()
         && let Err(why) = Glob::parse(glob.value.source())
     {

@@ -47,7 +47,8 @@ pub(super) fn of_step(step: &Step, plan: &Plan, source: &Source) -> Vec<Site> {
     let place = || format!("the name of a file in step `{id}`");
     let awaited = step.wait.iter().filter_map(|wait| wait.file.as_ref());
     let kept = step.cache.iter().flat_map(|cache| &cache.outputs);
-    let left = step.artifacts.iter().chain(step.cwd.as_deref());
+    let left = step.artifacts.iter().chain(&step.writes);
+    let left = left.chain(step.cwd.as_deref());
     for path in awaited.chain(kept).chain(left) {
         add(&mut sites, &path.value, Code::TaintPath, &place);
     }

@@ -61,7 +61,7 @@ fn check_all(ui: &Ui, collected: &Collected) -> Vec<Checked> {
         let files = Disk::new(&workspace.root);
         let gates = load::system_gates(&files);
         let mut loaded = load::checked(&files, &workspace.name(path), &gates);
-        relied::note(ui, &workspace, &mut loaded);
+        relied::note(&workspace, &mut loaded);
         add(&mut all, load::by_file(ui, &workspace, &loaded));
     }
     for path in &collected.configs {

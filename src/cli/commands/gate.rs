@@ -190,9 +190,9 @@ fn asked(
             params: params.unwrap_or_default(),
             around: around(ui, &config.sandbox, workspace, Vec::new()),
             pins: None,
+            whiteouts: Vec::new(),
         },
-        fixed: None,
-        is_top: true,
+        view: None,
     };
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()

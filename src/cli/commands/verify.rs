@@ -69,7 +69,12 @@ pub fn run(ui: &Ui, args: &VerifyArgs) -> Result<Exit, Failure> {
     drop(reader);
     let session = followed(ui, &ready, false, Box::new(Several::default()))?;
     engine::recover(&session, (&ready.plan, approved.as_ref()), given)?;
-    let all = engine::verify(&session, (&ready.plan, &events), runs)?;
+    let outermost = engine::Outermost {
+        run: &top,
+        plan: &ready.plan,
+        events: &events,
+    };
+    let all = engine::verify(&session, &outermost, runs)?;
     if args.json {
         ui.print(&document(&run, &all))?;
     } else {

@@ -60,7 +60,7 @@ pub fn trial(
         Name::parse("skill").map_err(|bad| Failure::new(crate::cli::Exit::Bug, bad.to_string()))?;
     let site = Site {
         folder,
-        sandbox: around.of_check(&Check::new(name)),
+        sandbox: around.of_check(&Check::new(name), &[]),
         path: host.get("PATH").cloned().unwrap_or_default(),
         home: host.get("HOME").cloned().unwrap_or_else(|| "/".to_owned()),
     };

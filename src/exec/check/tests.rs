@@ -58,6 +58,7 @@ async fn rule(root: &Path, probe: Option<Probe>, expect: Expect) -> Verdict {
         params: crate::model::Object::new(),
         around: None,
         pins: None,
+        whiteouts: Vec::new(),
     };
     let stop = watch::channel(Stop::No).1;
     Trial::new(&check, &ground, &Nothing).run(stop).await

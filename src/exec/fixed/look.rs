@@ -1,12 +1,15 @@
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
+use std::fs::File;
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
-use super::mark::{Mark, head};
 use super::needs::{self, Need, Scene, tidy};
-use super::{git, python};
-use crate::exec::{Host, Unable, environment, files, process};
-use crate::model::{Check, Object, Probe};
+use super::python;
+use crate::exec::{Host, process};
+use crate::model::Object;
+
+/// How much of a file says whether it is text, and who executes it.
+const HEAD: u64 = 512;
 
 /// How many interpreters of interpreters are followed.
 const DEEPEST: usize = 4;
@@ -22,15 +25,7 @@ pub struct Site<'a> {
     pub params: Option<&'a Object>,
 }
 
-/// A file that a check relies on.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Found {
-    pub(super) mark: Mark,
-    /// How it comes to be relied on.
-    pub(super) why: Why,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Why {
     /// The check executes it: noted even if it is not there.
     Script,
@@ -39,53 +34,6 @@ pub(super) enum Why {
     Binary,
     /// It is read if it is there.
     Read,
-    /// It belongs to a virtual environment of the workspace: read, if that was there when the run
-    /// began. This is the environment's own file.
-    Beside(String),
-    /// The check lists it.
-    Listed,
-}
-
-/// All that a check relies on but products of steps, by its shown path: relative to the
-/// workspace, or absolute.
-pub(super) fn look(
-    check: &Check,
-    site: Site<'_>,
-    is_product: &dyn Fn(&str) -> bool,
-) -> Result<BTreeMap<String, Found>, Unable> {
-    let real = fs::canonicalize(site.root).unwrap_or_else(|_| site.root.to_path_buf());
-    let vars = environment::of_check_so_far(site.host, site.root, site.params, &check.env);
-    let cwd = check
-        .cwd
-        .as_ref()
-        .map_or_else(|| site.root.to_path_buf(), |cwd| site.root.join(cwd));
-    let mut looking = Looking {
-        home: vars.get("HOME").cloned().flatten().map(PathBuf::from),
-        path: vars.get("PATH").cloned().flatten(),
-        root: site.root,
-        real: &real,
-        is_product,
-        cwd: tidy(&cwd),
-        marks: true,
-        found: BTreeMap::new(),
-    };
-    let scene = Scene {
-        vars,
-        cwd: Some(looking.cwd.clone()),
-        root: site.root.to_path_buf(),
-    };
-    for need in relied(check, site, scene) {
-        looking.need(need);
-    }
-    if check.probe.is_some() {
-        looking.note(Path::new("/etc/ld.so.preload"), Why::Read);
-    }
-    for (path, file) in files::matching(site.root, &check.fixed)?.0 {
-        let mark = Mark::of(&file, true);
-        let why = Why::Listed;
-        looking.found.insert(path, Found { mark, why });
-    }
-    Ok(looking.found)
 }
 
 /// A command, as far as it is known.
@@ -121,7 +69,7 @@ type Asked = (Need, PathBuf, Option<PathBuf>, Option<String>);
 /// The files that a need means.
 #[derive(Debug, Default)]
 struct Meant {
-    found: BTreeMap<String, Found>,
+    found: BTreeMap<String, Why>,
     /// The program, if it is one.
     program: Option<String>,
 }
@@ -138,10 +86,7 @@ pub(in crate::exec) fn executed(said: Said<'_>, looked: &mut Looked) -> BTreeMap
         home: said.vars.get("HOME").cloned().flatten().map(PathBuf::from),
         path: said.vars.get("PATH").cloned().flatten(),
         root: said.root,
-        real: said.root,
-        is_product: &|_| false,
         cwd: cwd.clone(),
-        marks: false,
         found: BTreeMap::new(),
     };
     let scene = Scene {
@@ -155,25 +100,24 @@ pub(in crate::exec) fn executed(said: Said<'_>, looked: &mut Looked) -> BTreeMap
     for need in relied.needs {
         let meant = looking.meant(need, looked);
         programs.extend(meant.program.clone());
-        for (path, found) in &meant.found {
+        for (path, why) in &meant.found {
             let known = looking.found.entry(path.clone());
-            known.or_insert_with(|| found.clone());
+            known.or_insert(*why);
         }
     }
     let direct = direct.map(|file| looking.shown(&file));
-    let role = |path: &String, why: &Why| match why {
+    let role = |path: &String, why: Why| match why {
         _ if path.starts_with('/') || own.contains(path) => None,
         Why::Binary if direct.as_ref() != Some(path) => None,
         Why::Script | Why::Binary => Some(Role::Script),
         Why::Read if programs.contains(path) => Some(Role::Script),
         Why::Read => Some(Role::Read),
-        Why::Beside(_) | Why::Listed => None,
     };
     let touched: Vec<String> = (relied.touched.iter())
         .map(|file| looking.shown(file))
         .collect();
-    let found = looking.found.iter().filter_map(|(path, found)| {
-        let role = match role(path, &found.why)? {
+    let found = looking.found.iter().filter_map(|(path, why)| {
+        let role = match role(path, *why)? {
             Role::Script if touched.contains(path) => Role::Touched,
             role => role,
         };
@@ -182,47 +126,26 @@ pub(in crate::exec) fn executed(said: Said<'_>, looked: &mut Looked) -> BTreeMap
     found.collect()
 }
 
-fn relied(check: &Check, site: Site<'_>, scene: Scene) -> BTreeSet<Need> {
-    match &check.probe {
-        None => BTreeSet::new(),
-        Some(Probe::Run(script)) => {
-            let words = script.shell.iter().chain(Some(&script.text));
-            let argv: Vec<Option<String>> = words.cloned().map(Some).collect();
-            needs::of_argv(&argv, scene)
-        }
-        Some(Probe::Exec(words)) => {
-            let known = environment::ParamsAlone(site.params);
-            let argv: Vec<Option<String>> =
-                words.iter().map(|word| word.render(&known).ok()).collect();
-            needs::of_argv(&argv, scene)
-        }
-    }
-}
-
 struct Looking<'a> {
     home: Option<PathBuf>,
     path: Option<String>,
     root: &'a Path,
-    real: &'a Path,
-    is_product: &'a dyn Fn(&str) -> bool,
     cwd: PathBuf,
-    /// Whether it matters what the files are.
-    marks: bool,
-    found: BTreeMap<String, Found>,
+    found: BTreeMap<String, Why>,
 }
 
 impl Looking<'_> {
     fn need(&mut self, need: Need) {
         match need {
             Need::Script(file) => self.script(&file, 0),
-            Need::File(file) => drop(self.note(&file, Why::Read)),
+            Need::File(file) => self.note(&file, Why::Read),
             Need::Program(name, path) => self.program(&name, Some(&path), 0),
-            Need::Git(folder) => self.git(&folder),
+            // What git is told by is no file of the plan.
+            Need::Git(_) => {}
         }
     }
 
-    /// What a need means that is not the whole of a repository: what git is told by that is no file
-    /// of the plan.
+    /// What a need means.
     fn meant<'l>(&self, need: Need, looked: &'l mut Looked) -> &'l Meant {
         let place = (self.cwd.clone(), self.home.clone(), self.path.clone());
         let asked = (need.clone(), place.0, place.1, place.2);
@@ -239,9 +162,7 @@ impl Looking<'_> {
                 _ => None,
             };
             let program = program.map(|file| self.shown(&tidy(&file)));
-            if !matches!(need, Need::Git(_)) {
-                own.need(need);
-            }
+            own.need(need);
             let found = own.found;
             Meant { found, program }
         })
@@ -252,43 +173,23 @@ impl Looking<'_> {
         file.to_string_lossy().into_owned()
     }
 
-    /// Whether a file, where all links end, is in the workspace.
-    fn is_inside(&self, file: &Path) -> bool {
-        fs::canonicalize(file).is_ok_and(|file| file.starts_with(self.real))
-    }
-
-    /// Notes a file; gives whether it counts.
-    fn note(&mut self, file: &Path, why: Why) -> bool {
-        let shown = self.shown(file);
-        if (self.is_product)(&shown) {
-            return false;
-        }
-        if !self.found.contains_key(&shown) {
-            let mark = if self.marks {
-                Mark::of(file, file.is_file() && self.is_inside(file))
-            } else {
-                Mark::default()
-            };
-            self.found.insert(shown, Found { mark, why });
-        }
-        true
+    fn note(&mut self, file: &Path, why: Why) {
+        self.found.entry(self.shown(file)).or_insert(why);
     }
 
     fn program(&mut self, name: &str, path: Option<&str>, depth: usize) {
         if let Ok(file) = process::find(name, path, &self.cwd) {
             let file = tidy(&file);
-            if self.note(&file, Why::Read) {
-                self.interpreters(&file, &head(&file), depth);
-            }
+            self.note(&file, Why::Read);
+            self.interpreters(&file, &head(&file), depth);
         }
     }
 
     fn script(&mut self, file: &Path, depth: usize) {
         let head = head(file);
         let binary = head.contains(&0) && file.starts_with(self.root);
-        if self.note(file, if binary { Why::Binary } else { Why::Script }) {
-            self.interpreters(file, &head, depth);
-        }
+        self.note(file, if binary { Why::Binary } else { Why::Script });
+        self.interpreters(file, &head, depth);
     }
 
     /// Who executes a file that begins with `#!`, and what those read when they start.
@@ -297,9 +198,9 @@ impl Looking<'_> {
         let shim = file.parent().is_some_and(|dir| dir.ends_with("shims"));
         if name.starts_with("python") || name.starts_with("pypy") || shim {
             for (file, within) in python::starters(file, self.home.as_deref()) {
-                let within = within.filter(|within| within.starts_with(self.root));
-                let why = within.map_or(Why::Read, |within| Why::Beside(self.shown(&within)));
-                self.note(&file, why);
+                if !within.is_some_and(|within| within.starts_with(self.root)) {
+                    self.note(&file, Why::Read);
+                }
             }
             let names = [self.cwd.as_path(), self.root].map(|dir| dir.join(".python-version"));
             for file in names {
@@ -324,17 +225,16 @@ impl Looking<'_> {
             }
         }
     }
+}
 
-    fn git(&mut self, folder: &Path) {
-        let (config, files) = git::files(folder, self.root);
-        for file in files {
-            self.note(&file, Why::Read);
-        }
-        if let Some(config) = config {
-            let text = fs::read_to_string(&config).unwrap_or_default();
-            let mark = Mark::of_text(&git::telling(&text));
-            let why = Why::Read;
-            self.found.insert(self.shown(&config), Found { mark, why });
+/// The beginning of a file; empty if it cannot be read or is none.
+fn head(file: &Path) -> Vec<u8> {
+    let mut head = Vec::new();
+    if file.is_file() {
+        let read = File::open(file).and_then(|file| file.take(HEAD).read_to_end(&mut head));
+        if read.is_err() {
+            head.clear();
         }
     }
+    head
 }

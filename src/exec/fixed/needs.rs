@@ -35,14 +35,6 @@ pub(super) struct Scene {
     pub(super) root: PathBuf,
 }
 
-/// What a command relies on that no shell reads. `None` is a word that is only known later.
-pub(super) fn of_argv(argv: &[Option<String>], scene: Scene) -> BTreeSet<Need> {
-    let mut walker = Walker::new(scene);
-    walker.bare = true;
-    walker.command(argv, &Simple::default());
-    walker.needs
-}
-
 /// What a command relies on, and what it says itself that it makes.
 pub(super) struct Relied {
     pub(super) needs: BTreeSet<Need>,
@@ -50,11 +42,10 @@ pub(super) struct Relied {
     pub(super) own: BTreeSet<PathBuf>,
     /// The files whose permissions it sets.
     pub(super) touched: BTreeSet<PathBuf>,
-    /// The files that it makes.
-    pub(super) made: BTreeSet<PathBuf>,
 }
 
-/// What a command relies on that no shell reads, and what it makes.
+/// What a command relies on that no shell reads, and what it makes. `None` is a word that is only
+/// known later.
 pub(super) fn said_by(argv: &[Option<String>], scene: Scene) -> Relied {
     let mut walker = Walker::new(scene);
     walker.bare = true;
@@ -64,7 +55,6 @@ pub(super) fn said_by(argv: &[Option<String>], scene: Scene) -> Relied {
         needs: walker.needs,
         own,
         touched: walker.touched,
-        made: walker.made,
     }
 }
 

@@ -8,7 +8,7 @@ use super::script;
 use crate::exec::Stop;
 use crate::exec::beneath::{Beneath, Missed};
 use crate::exec::check::{Ground, look};
-use crate::exec::fixed::Fixed;
+use crate::exec::view::View;
 use crate::gate::predicate::{FileFact, FileFacts};
 use crate::gate::{Answer, Context, computed, no_provider};
 use crate::model::{Gate, Provider};
@@ -19,10 +19,8 @@ use crate::verify::FileFound;
 pub struct Site {
     /// Where their programs run.
     pub ground: Ground,
-    /// What these relied on when the run began; `None`: nobody noted that.
-    pub fixed: Option<Arc<Fixed>>,
-    /// Whether the run is no part of another: its parameters were known when that was noted.
-    pub is_top: bool,
+    /// What these see of the workspace; `None`: all of it.
+    pub view: Option<Arc<View>>,
 }
 
 /// Asks a gate: what it says, or why it cannot be asked. What that means is for

@@ -20,4 +20,4 @@ mod tests;
 pub use ask::{Site, ask};
 pub use probe::as_check;
 pub(super) use probe::hide;
-pub(super) use script::{Given, run_fixed};
+pub(super) use script::{Given, run_viewed};

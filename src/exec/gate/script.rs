@@ -6,11 +6,11 @@ use tokio::sync::watch;
 use super::ask::{Files, Site};
 use super::probe::{of_script, variables};
 use super::said::Said;
-use crate::exec::Stop;
-use crate::exec::check::{HEAD, OUTPUT, command, discreet, found, masked};
+use crate::exec::check::{Ground, HEAD, OUTPUT, command, discreet, found, masked};
 use crate::exec::environment::ParamsAlone;
-use crate::exec::fixed::{self, Fixed, Glimpse};
 use crate::exec::probe::{Probe, Probed};
+use crate::exec::view::Looking;
+use crate::exec::{Stop, Unable};
 use crate::gate::predicate::predicate;
 use crate::gate::{Answer, Context};
 use crate::machine::Ruling;
@@ -31,7 +31,7 @@ pub(super) async fn run(
         variables,
         input: None,
     };
-    let probed = run_fixed(&check, "gate", given, site, stop).await?;
+    let probed = run_viewed(&check, "gate", given, site, stop).await?;
     answer(gate, script, &probed, site)
 }
 
@@ -43,34 +43,33 @@ pub(in crate::exec) struct Given {
     pub(in crate::exec) input: Option<String>,
 }
 
-/// Runs the program of a check, as long as what it relies on is what it was when the run began.
+/// Runs the program of a check, on the workspace as it was when the run began and what is declared.
 /// `who` is it that it belongs to.
-pub(in crate::exec) async fn run_fixed(
+pub(in crate::exec) async fn run_viewed(
     check: &Check,
     who: &str,
     given: Given,
     site: &Site,
     stop: watch::Receiver<Stop>,
 ) -> Result<Probed, String> {
-    let before = unaltered(check, who, site).await?;
-    let probed = probe(check, given, site, stop).await?;
-    if let (Some(fixed), Some(before)) = (&site.fixed, before) {
-        let after = glimpse(fixed, check, who, site).await;
-        let touched = after.map_or_else(Some, |after| before.touched(&after));
-        if let Some(path) = touched {
-            return Err(format!("{who} was altered while it ran: {path}"));
-        }
-    }
+    let Some(view) = site.view.clone() else {
+        return probe(check, given, &site.ground, stop).await;
+    };
+    let params = &site.ground.params;
+    let looking = Looking::new((view, Arc::default()), check, params, None);
+    let told = |unable: Unable| format!("the {who} does not count: {}", unable.why);
+    let (sight, ground) = looking.look(&site.ground).await.map_err(told)?;
+    let probed = probe(check, given, &ground, stop).await?;
+    looking.recheck(sight).await.map_err(told)?;
     Ok(probed)
 }
 
 async fn probe(
     check: &Check,
     given: Given,
-    site: &Site,
+    ground: &Ground,
     stop: watch::Receiver<Stop>,
 ) -> Result<Probed, String> {
-    let ground = &site.ground;
     let scope = ParamsAlone(Some(&ground.params));
     let command = command(check, ground, &scope).map_err(|unable| unable.why)?;
     let mut command = command.ok_or("it runs nothing")?;
@@ -144,38 +143,4 @@ fn stricter(said: Answer, ruled: Answer) -> Answer {
         reason: ruled.reason,
         ..said
     }
-}
-
-/// What a program relies on now, if that is what it was when the run began; `None` if nobody noted
-/// what that was.
-async fn unaltered(check: &Check, who: &str, site: &Site) -> Result<Option<Glimpse>, String> {
-    let Some(fixed) = &site.fixed else {
-        return Ok(None);
-    };
-    let glimpse = glimpse(fixed, check, who, site).await?;
-    match fixed.alteration(check, &glimpse) {
-        Some(file) => Err(format!("{who} was altered: {file}")),
-        None => Ok(Some(glimpse)),
-    }
-}
-
-async fn glimpse(
-    fixed: &Arc<Fixed>,
-    check: &Check,
-    who: &str,
-    site: &Site,
-) -> Result<Glimpse, String> {
-    let (fixed, check, ground) = (Arc::clone(fixed), check.clone(), site.ground.clone());
-    let is_top = site.is_top;
-    let look = move || {
-        let site = fixed::Site {
-            root: &ground.root,
-            host: &ground.host,
-            params: Some(&ground.params).filter(|_| is_top),
-        };
-        fixed.glimpse(&check, site).map_err(|unable| unable.why)
-    };
-    tokio::task::spawn_blocking(look)
-        .await
-        .unwrap_or_else(|_| Err(format!("the files of the {who} could not be read")))
 }

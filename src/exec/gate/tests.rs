@@ -7,7 +7,7 @@ use tokio::sync::watch;
 
 use super::{Site, ask};
 use crate::exec::check::Ground;
-use crate::exec::fixed::{self, Fixed};
+use crate::exec::view::View;
 use crate::exec::{Hands, Host, Stop};
 use crate::gate::{Action, Answer, Context};
 use crate::mask::Mask;
@@ -72,9 +72,9 @@ fn site(root: &Path) -> Site {
             params: object(json!({ "day": "monday" })),
             around: None,
             pins: None,
+            whiteouts: Vec::new(),
         },
-        fixed: None,
-        is_top: true,
+        view: None,
     }
 }
 
@@ -254,7 +254,7 @@ async fn a_program_works_in_the_folder_of_its_file() {
 }
 
 #[tokio::test]
-async fn a_program_that_was_altered_gives_no_answer() {
+async fn a_program_that_was_changed_gives_no_answer() {
     let dir = tempfile::tempdir().unwrap();
     let file = dir.path().join("look.sh");
     std::fs::write(&file, "exit 1\n").unwrap();
@@ -268,13 +268,8 @@ async fn a_program_that_was_altered_gives_no_answer() {
     parts.gates = vec![Arc::new(gate.clone())];
     let plan = Plan::new(parts).unwrap();
     let mut site = site(dir.path());
-    let (root, host, params) = (&site.ground.root, &site.ground.host, Object::new());
-    let here = fixed::Site {
-        root,
-        host,
-        params: Some(&params),
-    };
-    site.fixed = Some(Arc::new(Fixed::take(&plan, here)));
+    let places = (dir.path(), Path::new("/nowhere"));
+    site.view = Some(Arc::new(View::take(places, &plan, &Object::new())));
     let stop = watch::channel(Stop::No).1;
     let first = ask(&gate, &Context::new(), &site, stop.clone())
         .await
@@ -282,7 +277,11 @@ async fn a_program_that_was_altered_gives_no_answer() {
     assert_eq!(first.action, Action::Block);
     std::fs::write(&file, "exit 0\n").unwrap();
     let found = ask(&gate, &Context::new(), &site, stop).await;
-    assert_eq!(found, Err("gate was altered: look.sh".into()));
+    let why = found.unwrap_err();
+    assert!(
+        why.starts_with("the gate does not count: changed, not declared: look.sh;"),
+        "{why}"
+    );
 }
 
 #[tokio::test]

@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use super::trail::follow;
 use crate::digest::Digest;
-use crate::exec::fixed::{Looked, Said, Site, checks, executed, family, globs, product_globs};
+use crate::exec::files::globs;
+use crate::exec::fixed::{Looked, Said, Site, executed};
+use crate::exec::view::{checks, family, product_globs};
 use crate::exec::{Unable, environment, planner, shell};
 use crate::expr::Template;
 use crate::model::{Check, EnvVar, Gate, Plan, Probe, Provider, Script, SecretSource, Step, Work};

@@ -10,8 +10,10 @@ use super::held::{Held, Seen};
 use super::trail::{End, Post, follow};
 use crate::digest::Digest;
 use crate::exec::Unable;
-use crate::exec::fixed::{Looked, Role, Said, executed, family, globs, product_globs, tidy};
+use crate::exec::files::globs;
+use crate::exec::fixed::{Looked, Role, Said, executed, tidy};
 use crate::exec::process::Command;
+use crate::exec::view::{family, product_globs};
 use crate::model::Plan;
 
 /// How a file that is not what was approved may be had.

@@ -46,9 +46,11 @@ impl Around {
         }
     }
 
-    /// The sandbox of a check.
-    pub fn of_check(&self, check: &Check) -> Sandbox {
-        self.sandbox(Layer::Scratch, &check.read, check.network, &check.limits)
+    /// The sandbox of a check, which does not see these paths of the workspace.
+    pub fn of_check(&self, check: &Check, whiteouts: &[PathBuf]) -> Sandbox {
+        let whiteouts = whiteouts.to_vec();
+        let layer = Layer::Scratch { whiteouts };
+        self.sandbox(layer, &check.read, check.network, &check.limits)
     }
 
     /// The sandbox of a step, which may write this output file; `None`: it asks for none.
@@ -168,7 +170,7 @@ mod tests {
         );
         let mut check = Check::new(Name::parse("it").unwrap());
         check.read = vec!["~/data".into(), "in".into()];
-        let sandbox = around.of_check(&check);
+        let sandbox = around.of_check(&check, &[]);
         for path in [
             "/usr/bin",
             "/home/ada/bin",
@@ -187,7 +189,9 @@ mod tests {
             sandbox.hidden,
             ["/w/.wf", "/home/ada/.config/wf/keys"].map(Path::new)
         );
-        assert_eq!((sandbox.layer, sandbox.network), (Layer::Scratch, false));
+        let whiteouts = Vec::new();
+        let layer = Layer::Scratch { whiteouts };
+        assert_eq!((sandbox.layer, sandbox.network), (layer, false));
     }
 
     #[test]

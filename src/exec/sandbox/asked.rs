@@ -38,7 +38,7 @@ impl Sandbox {
             Layer::Direct { write, control, .. } if !write.is_empty() => {
                 Some(Control::look(&self.root, control, write))
             }
-            Layer::Direct { .. } | Layer::Scratch => None,
+            Layer::Direct { .. } | Layer::Scratch { .. } => None,
         }
     }
 
@@ -57,7 +57,11 @@ impl Sandbox {
 #[serde(rename_all = "snake_case")]
 pub enum Layer {
     /// As it is, and whatever is written to it is thrown away.
-    Scratch,
+    Scratch {
+        /// What is in it and does not seem to be, relative to the workspace.
+        #[serde(default)]
+        whiteouts: Vec<PathBuf>,
+    },
     /// The workspace itself. All of it may be read, and only this written.
     Direct {
         /// Folders and files, relative to the workspace. A folder that is not there is made.

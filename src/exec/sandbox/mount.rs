@@ -219,8 +219,8 @@ pub(super) fn by_descriptor(open: &OwnedFd) -> PathBuf {
     PathBuf::from(format!("{OLD}/proc/self/fd/{}", open.as_raw_fd()))
 }
 
-/// The workspace below a layer that takes all that is written.
-pub(super) fn overlay(root: &OwnedFd, place: &Path) -> io::Result<()> {
+/// The workspace below a layer that takes all that is written, without some of its paths.
+pub(super) fn overlay(root: &OwnedFd, place: &Path, whiteouts: &[PathBuf]) -> io::Result<()> {
     let at = new(place);
     fs::create_dir_all(&at)?;
     rustix::mount::mount_bind_recursive(by_descriptor(root), "/low")?;
@@ -229,6 +229,9 @@ pub(super) fn overlay(root: &OwnedFd, place: &Path) -> io::Result<()> {
         fs::create_dir(folder)?;
     }
     fs::set_permissions("/scratch/up", fs::Permissions::from_mode(mode & 0o777))?;
+    for path in whiteouts {
+        white_out(root, path)?;
+    }
     let layers = c"lowerdir=/low,upperdir=/scratch/up,workdir=/scratch/work,userxattr";
     rustix::mount::mount("overlay", &at, "overlay", PLAIN, layers)?;
     // An overlay can be made where files of it cannot be, for example on another overlay.
@@ -239,6 +242,34 @@ pub(super) fn overlay(root: &OwnedFd, place: &Path) -> io::Result<()> {
             rustix::mount::unmount(&at, UnmountFlags::DETACH)?;
             Err(error)
         })
+}
+
+/// Lets a path of the workspace seem not to be there: a device 0/0 in the upper layer, in folders that are
+/// as those below.
+fn white_out(root: &OwnedFd, path: &Path) -> io::Result<()> {
+    let up = Path::new("/scratch/up");
+    let folders: Vec<&Path> = path.ancestors().skip(1).collect();
+    let above = folders
+        .into_iter()
+        .rev()
+        .filter(|folder| folder.parent().is_some());
+    for folder in above {
+        let at = up.join(folder);
+        if fs::symlink_metadata(&at).is_err() {
+            let below = unlinked(root, folder)?;
+            let stat = rustix::fs::fstat(&below)?;
+            fs::create_dir(&at)?;
+            fs::set_permissions(&at, fs::Permissions::from_mode(stat.st_mode & 0o7777))?;
+        }
+    }
+    let kind = rustix::fs::FileType::CharacterDevice;
+    Ok(rustix::fs::mknodat(
+        rustix::fs::CWD,
+        up.join(path),
+        kind,
+        Mode::empty(),
+        0,
+    )?)
 }
 
 /// Shows something that is open at a place of the new root.

@@ -180,9 +180,17 @@ impl<'a> View<'a> {
             .find(&self.sandbox.root)
             .map_err(said("find the workspace"))?;
         match &self.sandbox.layer {
-            Layer::Scratch => {
-                if overlay(&root, &place).is_ok() {
-                    return Ok(true);
+            Layer::Scratch { whiteouts } => {
+                match overlay(&root, &place, whiteouts) {
+                    Ok(()) => return Ok(true),
+                    Err(error) if !whiteouts.is_empty() => {
+                        let paths = shown(whiteouts);
+                        return Err(format!(
+                            "the sandbox cannot hide what is new in the workspace ({error}): {paths}; name it in \
+                             `writes` or `artifacts` of the step that makes it, or remove it"
+                        ));
+                    }
+                    Err(_) => {}
                 }
                 bind(&root, &place, Access::Read)?;
                 Ok(false)
@@ -225,7 +233,7 @@ impl<'a> View<'a> {
         let sandbox = self.sandbox;
         let files: &[PathBuf] = match &sandbox.layer {
             Layer::Direct { files, .. } => files,
-            Layer::Scratch => &[],
+            Layer::Scratch { .. } => &[],
         };
         let granted = [&sandbox.root].into_iter().chain(&sandbox.granted);
         let granted = granted.chain(&sandbox.hidden);
@@ -304,8 +312,8 @@ impl<'a> View<'a> {
                 .map(|home| self.canonical(home).unwrap_or_else(|| home.clone())),
         );
         match &self.sandbox.layer {
-            Layer::Scratch if scratch => places.push(root),
-            Layer::Scratch => {}
+            Layer::Scratch { .. } if scratch => places.push(root),
+            Layer::Scratch { .. } => {}
             Layer::Direct { write, files, .. } => {
                 places.extend(write.iter().map(|path| root.join(path)));
                 places.extend(files.iter().filter_map(|file| self.canonical(file)));
@@ -359,6 +367,12 @@ fn direct(
         bind(&source, &at, access)?;
     }
     Ok(())
+}
+
+/// The first of some paths.
+fn shown(paths: &[PathBuf]) -> String {
+    let first = paths.iter().take(3).map(|path| path.display().to_string());
+    first.collect::<Vec<_>>().join(", ")
 }
 
 /// The path without links that something open has.

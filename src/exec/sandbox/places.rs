@@ -22,8 +22,18 @@ pub(super) const SYSTEM: [&str; 12] = [
 pub(super) const FOR_NETWORK: [&str; 2] = ["/var/lib/ca-certificates", "/run/systemd/resolve"];
 
 /// Folders of the system in which everything is for everybody, because the only program that writes to
-/// them makes it so, or the kernel says what they hold. They can be very large.
-pub(super) const PUBLIC: [&str; 3] = ["/nix/store", "/gnu/store", "/sys/devices/system/cpu"];
+/// them, the package manager, makes it so, or the kernel says what they hold. They are so large that to list
+/// them takes longer than a short run.
+pub(super) const PUBLIC: [&str; 8] = [
+    "/nix/store",
+    "/gnu/store",
+    "/sys/devices/system/cpu",
+    "/usr/include",
+    "/usr/lib",
+    "/usr/lib32",
+    "/usr/lib64",
+    "/usr/share",
+];
 
 /// Folders below the home folder that hold programs and what they need, and no secrets.
 pub(super) const TOOLS: [&str; 31] = [

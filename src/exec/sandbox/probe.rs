@@ -34,7 +34,9 @@ pub fn ability(root: &Path) -> Ability {
 async fn try_it(root: &Path) -> Ability {
     let sandbox = Sandbox {
         root: root.to_path_buf(),
-        layer: Layer::Scratch,
+        layer: Layer::Scratch {
+            whiteouts: Vec::new(),
+        },
         read: Vec::new(),
         granted: Vec::new(),
         hidden: Vec::new(),

@@ -34,7 +34,9 @@ mod tests {
     fn sandbox(network: bool) -> Sandbox {
         Sandbox {
             root: "/home/ada/work".into(),
-            layer: Layer::Scratch,
+            layer: Layer::Scratch {
+                whiteouts: Vec::new(),
+            },
             read: vec![
                 "/srv/data".into(),
                 "/home/ada/work/in".into(),

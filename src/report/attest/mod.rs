@@ -11,7 +11,6 @@ mod rounds;
 mod statement;
 
 pub use predicate::{
-    AttemptSaid, File, FixedSaid, PlanSaid, Predicate, RunSaid, StaleSaid, StepSaid, Text,
-    VerdictSaid,
+    AttemptSaid, File, PlanSaid, Predicate, RunSaid, StaleSaid, StepSaid, Text, VerdictSaid,
 };
 pub use statement::{PAYLOAD, PREDICATE, Statement, Subject, Told, statement};

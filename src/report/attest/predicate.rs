@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::digest::Digest;
-use crate::machine::{Criteria, Guard, Outcome, Ruling, Standing, StepState, Tally};
+use crate::machine::{Baseline, Criteria, Guard, Outcome, Ruling, Standing, StepState, Tally};
 use crate::model::{CheckPhase, Class, Mode};
 use crate::name::{Name, PlanId, RunId};
 use crate::time::Moment;
@@ -16,8 +16,9 @@ pub struct Predicate {
     pub wf: String,
     /// The run.
     pub run: RunSaid,
-    /// The files that its checks relied on, as they were when it began.
-    pub fixed: Vec<FixedSaid>,
+    /// The workspace that its checks compared with, as it was when the run began; absent: it had none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub baseline: Option<Baseline>,
     /// The results whose files are not what they were when they were checked.
     pub stale: Vec<StaleSaid>,
 }
@@ -164,19 +165,11 @@ pub struct VerdictSaid {
     /// What confined the check. Absent: nothing was run; empty: nothing confined it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub guards: Option<Vec<Guard>>,
+    /// What its process did not see of the workspace, since it was new and nothing declared it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub hidden: Vec<String>,
     /// SHA-256 of the evidence that is kept of what it printed.
     pub evidence: Digest,
-}
-
-/// A file that checks relied on.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct FixedSaid {
-    /// Its path: relative to the workspace, or absolute.
-    pub path: String,
-    /// SHA-256 of its content, or, where it is not in the workspace, of what the system says of
-    /// it; absent: it was not there.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub digest: Option<Digest>,
 }
 
 /// A result whose files are not what they were when it was checked.

@@ -7,11 +7,10 @@ use serde_json::{Value, json};
 use super::predicate::DigestSet;
 use super::rounds;
 use super::{
-    AttemptSaid, File, FixedSaid, PlanSaid, Predicate, RunSaid, StaleSaid, StepSaid, Text,
-    VerdictSaid,
+    AttemptSaid, File, PlanSaid, Predicate, RunSaid, StaleSaid, StepSaid, Text, VerdictSaid,
 };
 use crate::digest::Digest;
-use crate::machine::{Artifact, Attempt, Event, Exit, Fact, Place, Stale, Verdict};
+use crate::machine::{Artifact, Attempt, Baseline, Event, Exit, Fact, Place, Stale, Verdict};
 use crate::model::Plan;
 use crate::name::{Name, PlanId};
 use crate::repeat::definition;
@@ -92,7 +91,7 @@ pub fn statement(told: &Told<'_>, wf: &str) -> Option<Statement> {
         predicate: Predicate {
             wf: wf.into(),
             run,
-            fixed: fixed(told.events),
+            baseline: baseline(told.events),
             stale,
         },
     })
@@ -131,16 +130,11 @@ fn collect(run: &RunSaid, left: &mut BTreeMap<String, Digest>) {
     }
 }
 
-fn fixed(events: &[(u64, Event)]) -> Vec<FixedSaid> {
-    let files = events.iter().filter_map(|(_, event)| match &event.fact {
-        Fact::ChecksFixed { files } => Some(files),
+fn baseline(events: &[(u64, Event)]) -> Option<Baseline> {
+    events.iter().find_map(|(_, event)| match &event.fact {
+        Fact::BaselineTaken(baseline) => Some(*baseline),
         _ => None,
-    });
-    let said = files.flatten().map(|file| FixedSaid {
-        path: file.path.clone(),
-        digest: file.digest,
-    });
-    said.collect()
+    })
 }
 
 /// What is stale, as recorded and as seen now.
@@ -295,6 +289,7 @@ fn verdict(verdict: &Verdict) -> VerdictSaid {
         class: verdict.class,
         mode: verdict.mode,
         guards: verdict.guards.clone(),
+        hidden: verdict.hidden.clone(),
         evidence: Digest::of(verdict.evidence.as_bytes()),
     }
 }

@@ -28,6 +28,7 @@ pub(super) fn step(step: &Step, plan: &Plan, used: &mut Used, sheet: &mut Sheet)
         outputs,
         external,
         artifacts,
+        writes,
         cache: kept,
         concurrency,
         on_error,
@@ -65,9 +66,14 @@ pub(super) fn step(step: &Step, plan: &Plan, used: &mut Used, sheet: &mut Sheet)
     flags(*idempotent, *on_error, concurrency.as_deref(), sheet);
     checks(verify, *loops, sheet);
     given(outputs, external, sheet);
-    sheet.each(Kind::Data, Sense::Guard, "artifacts", &sources(artifacts));
+    files(artifacts, writes, sheet);
     cache(kept.as_deref(), sheet);
     classify(rules, sheet, "");
+}
+
+fn files(artifacts: &[Template], writes: &[Template], sheet: &mut Sheet) {
+    sheet.each(Kind::Data, Sense::Guard, "artifacts", &sources(artifacts));
+    sheet.each(Kind::Data, Sense::Grant, "writes", &sources(writes));
 }
 
 /// What is done instead, in one of a step's alternatives.

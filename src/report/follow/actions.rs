@@ -94,8 +94,7 @@ impl<W: Write> Observer for Actions<W> {
 }
 
 fn found(verdict: &Verdict) -> String {
-    let (name, expected, found) = (&verdict.name, &verdict.expected, &verdict.found);
-    format!("{name}: expected {expected}, found {found}")
+    format!("{}: {}", verdict.name, verdict.mismatch())
 }
 
 #[cfg(test)]

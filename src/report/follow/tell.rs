@@ -227,6 +227,7 @@ mod tests {
             millis: 120,
             mode: crate::model::Mode::default(),
             guards: None,
+            hidden: Vec::new(),
         }
     }
 

@@ -4,9 +4,6 @@ use crate::engine::{Criterion, Finding, Freshness};
 use crate::machine::Ruling;
 use crate::report::{Align, BAD, DIM, GOOD, NAME, Names, Table, WARN, first_line, paint, plural};
 
-/// How it is told that a check is not what it was; what was expected follows from it.
-const ALTERED: &str = "check was altered";
-
 /// What results were checked again, as a table, and in a line whether they hold.
 pub fn findings(all: &[Finding], names: &Names) -> String {
     let mut table = Table::new(&[
@@ -47,8 +44,7 @@ fn row(name: String, criterion: &Criterion) -> Vec<(String, Style)> {
     let Criterion { then, now } = criterion;
     let why = match now.ruling {
         Ruling::Pass => String::new(),
-        _ if now.expected.is_empty() || now.found.starts_with(ALTERED) => now.found.clone(),
-        _ => format!("expected {}, found {}", now.expected, now.found),
+        _ => now.mismatch(),
     };
     vec![
         (name, NAME),

@@ -234,11 +234,8 @@ fn failure(message: &str, text: &str) -> TestCaseStatus {
 
 fn story(check: &CheckRow) -> String {
     let verdict = &check.verdict;
-    let (name, expected, found) = (&verdict.name, &verdict.expected, &verdict.found);
-    format!(
-        "{name}: expected {expected}, found {found}\n{}",
-        verdict.evidence
-    )
+    let (name, mismatch) = (&verdict.name, verdict.mismatch());
+    format!("{name}: {mismatch}\n{}", verdict.evidence)
 }
 
 #[cfg(test)]

@@ -109,6 +109,7 @@ pub(super) fn check(id: &str, attempt: u32, ruling: Ruling) -> CheckRow {
             millis: 100,
             mode: crate::model::Mode::default(),
             guards: None,
+            hidden: Vec::new(),
         },
     }
 }

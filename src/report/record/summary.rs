@@ -82,11 +82,8 @@ fn broken(record: &Record, check: &CheckRow) -> String {
         None => "the plan".to_owned(),
     };
     let step = escape(&step);
-    let (expected, found) = (escape(&verdict.expected), escape(&verdict.found));
-    format!(
-        "\n**{step}: {}** expected {expected}, found {found}\n",
-        verdict.name
-    )
+    let mismatch = escape(&verdict.mismatch());
+    format!("\n**{step}: {}** {mismatch}\n", verdict.name)
 }
 
 /// Text as text, whatever Markdown or HTML is in it.

@@ -273,10 +273,7 @@ fn refuted(of: &Why<'_>, row: &StepRow, attempt: u32) -> Vec<String> {
         .filter(|check| !check.verdict.passed())
         .map(|check| {
             let (name, verdict) = (&check.verdict.name, &check.verdict);
-            let mut told = format!(
-                "`{name}` expected {}, found {}",
-                verdict.expected, verdict.found
-            );
+            let mut told = format!("`{name}` {}", verdict.mismatch());
             if verdict.mode == Mode::Plausible {
                 told.push_str(" (plausible)");
             }

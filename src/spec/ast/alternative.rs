@@ -49,6 +49,7 @@ record! {
         "loops" => "an alternative is sent back as often as its step",
         "outputs" => "an alternative gives the outputs of its step",
         "artifacts" => "an alternative leaves the artifacts of its step",
+        "writes" => "an alternative writes what its step writes: name it there",
         "depends_on" => "an alternative waits for what its step waits for",
         "when" => "an alternative runs when the controller chooses it",
         "approve" => "a decision has no other way; make it a step of its own",

@@ -34,7 +34,7 @@ record! {
         optional allow: Box<CheckAllow>,
         /// How much it may use.
         optional limits: Box<Limits>,
-        /// Globs of files that it relies on and that no step may change.
+        /// Globs of files that no step may change or add, whatever steps declare.
         default fixed: Vec<Spanned<Glob>>,
         /// What decides the class of a failure before the built-in table does; the first rule
         /// that holds.

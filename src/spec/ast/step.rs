@@ -73,6 +73,9 @@ record! {
         /// Globs of the files it must leave. They may be templates, and are where the step is
         /// repeated, so that each item has its own.
         default artifacts: Vec<Spanned<Template>>,
+        /// Globs of further files that it changes or makes, where it has no sandbox. Checks see them;
+        /// other files that it makes they do not see, and where it changes others they do not pass.
+        default writes: Vec<Spanned<Template>>,
         /// What its result depends on, so that it may be reused.
         optional cache: Box<Spanned<Cache>>,
         /// The name of a lock held while it runs.
@@ -158,6 +161,7 @@ impl Step {
             gates: Vec::new(),
             outputs: Entries::default(),
             artifacts: Vec::new(),
+            writes: Vec::new(),
             cache: None,
             concurrency: None,
             on_error: OnError::default(),
@@ -258,6 +262,7 @@ fn decided(fields: &Fields<'_, '_>, decoder: &mut Decoder<'_>) {
         ),
         ("cache", "leave it out: a decision is made each time"),
         ("artifacts", "leave it out: a decision leaves no files"),
+        ("writes", "leave it out: a decision changes no files"),
         ("cwd", "leave it out: nothing is executed"),
         (
             "env",
@@ -287,6 +292,11 @@ fn confined(fields: &Fields<'_, '_>, decoder: &mut Decoder<'_>) {
         }
     }
     let is_confined = fields.has("allow") || fields.has("skill");
+    if fields.has("writes") && (is_confined || !is_process && !fields.has("uses")) {
+        let message = "`writes` is for work without a sandbox";
+        let help = "with `allow` or `skill`, name the files in `allow: {write: [...]}`";
+        decoder.note(Diagnostic::new(Code::KeyUnknown, fields.key("writes"), message).help(help));
+    }
     if is_process && fields.has("limits") && !is_confined {
         let message = "`limits` hold in a sandbox, and this step has none";
         let help = "add `allow`, which says what the step may reach";

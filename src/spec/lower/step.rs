@@ -50,6 +50,7 @@ pub(super) fn step(
         outputs: outputs(step),
         external: external(step),
         artifacts: step.artifacts.iter().map(|g| g.value.clone()).collect(),
+        writes: step.writes.iter().map(|g| g.value.clone()).collect(),
         cache: step.cache.as_ref().map(|said| Box::new(cache(said))),
         concurrency: step.concurrency.as_ref().map(|lock| lock.value.clone()),
         on_error: step.on_error,

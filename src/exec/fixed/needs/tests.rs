@@ -1,13 +1,13 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use super::{Need, Scene, of_argv};
+use super::{Need, Scene, said_by};
 use crate::exec::fixed::table::MODULES;
 
 /// As a script for the shell, but for the shell itself.
 fn of_script(text: &str, scene: Scene) -> BTreeSet<Need> {
     let argv = ["/bin/sh", "-c", text].map(|word| Some(word.to_owned()));
-    let mut needs = of_argv(&argv, scene);
+    let mut needs = said_by(&argv, scene).needs;
     needs.remove(&Need::Script("/bin/sh".into()));
     needs
 }
@@ -220,10 +220,13 @@ fn runners_read_their_files() {
 #[test]
 fn without_a_shell_nothing_is_built_in() {
     let argv = ["test", "-s", "x"].map(|word| Some(word.to_owned()));
-    assert_eq!(told(of_argv(&argv, scene())), ["$test"]);
+    assert_eq!(told(said_by(&argv, scene()).needs), ["$test"]);
     let argv = [Some("sh".to_owned()), None];
-    assert_eq!(told(of_argv(&argv, scene())), ["$sh"]);
-    assert_eq!(told(of_argv(&[None, Some("./a".into())], scene())), [""; 0]);
+    assert_eq!(told(said_by(&argv, scene()).needs), ["$sh"]);
+    assert_eq!(
+        told(said_by(&[None, Some("./a".into())], scene()).needs),
+        [""; 0]
+    );
 }
 
 #[test]

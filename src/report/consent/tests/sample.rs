@@ -153,6 +153,7 @@ steps:
     depends_on: [first]
     for_each: [item-one, item-two]
     max_parallel: 46
+    writes: [written/further.txt]
     exec: [prog, "an argument"]
     alternatives:
       - {id: by_program, exec: [other-prog]}

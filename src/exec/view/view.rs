@@ -1,0 +1,276 @@
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use globset::GlobSet;
+
+use crate::digest::Digest;
+use crate::exec::Unable;
+use crate::exec::files::globs;
+use crate::exec::manifest::{Difference, Excluded, Manifest, Rules};
+use crate::machine::{Baseline, HIDDEN_LIMIT};
+use crate::model::{Check, Gate, Object, Plan, Provider};
+
+use super::declared::{Declared, family};
+use super::named;
+
+/// The most paths that a message names.
+const NAMED: usize = 3;
+
+/// How a file that is changed can be judged.
+const REMEDY: &str = "name it in `writes` (with `allow`: in `allow.write`) or in `artifacts` of the step that makes it";
+
+/// What checks of a run may see of its workspace.
+#[derive(Clone, Debug)]
+pub struct View {
+    root: PathBuf,
+    excluded: Excluded,
+    /// The workspace when the run began, or why that is not known.
+    start: Result<Arc<Manifest>, String>,
+    declared: Declared,
+    /// Whether checks see the workspace as it is.
+    pub(super) is_open: bool,
+}
+
+/// The workspace just before a check.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Sight {
+    manifest: Manifest,
+    /// What is new and not declared, relative to the workspace: a folder stands for all that is in it.
+    pub hidden: Vec<PathBuf>,
+}
+
+impl View {
+    /// Whether something of a plan, or of a plan that it uses, is judged by a program.
+    pub fn is_needed(plan: &Arc<Plan>) -> bool {
+        family(plan).into_iter().any(|plan| {
+            let mut steps = plan.steps().iter();
+            let parts = plan.parts();
+            let is_script = |gate: &Gate| matches!(gate.provider, Provider::Script(_));
+            !parts.verify.is_empty()
+                || parts.planner.is_some()
+                || parts.gates.iter().any(|gate| is_script(gate))
+                || steps.any(|step| {
+                    !step.verify.is_empty() || step.gates.iter().any(|gate| is_script(gate))
+                })
+        })
+    }
+
+    /// The view of a run that begins now. `state` is the folder of the state.
+    pub fn take((root, state): (&Path, &Path), plan: &Arc<Plan>, params: &Object) -> Self {
+        let excluded = Excluded::new([state]);
+        let start = Manifest::of(root, &excluded).map_err(|unable| unable.why);
+        Self::new((root, excluded), plan, params, start)
+    }
+
+    /// The view of a run that began before. `record` is what was recorded then.
+    pub fn recorded(
+        (root, state): (&Path, &Path),
+        plan: &Arc<Plan>,
+        params: &Object,
+        record: Result<Vec<u8>, String>,
+    ) -> Self {
+        let start = record.and_then(|bytes| {
+            Manifest::from_bytes(&bytes).map_err(|malformed| malformed.to_string())
+        });
+        Self::new((root, Excluded::new([state])), plan, params, start)
+    }
+
+    fn new(
+        (root, excluded): (&Path, Excluded),
+        plan: &Arc<Plan>,
+        params: &Object,
+        start: Result<Manifest, String>,
+    ) -> Self {
+        Self {
+            root: root.to_path_buf(),
+            excluded,
+            start: start.map(Arc::new),
+            declared: Declared::new(plan, params),
+            is_open: false,
+        }
+    }
+
+    /// The view of a plan that is used.
+    #[must_use]
+    pub fn within(&self, plan: &Arc<Plan>, params: &Object) -> Self {
+        Self {
+            declared: self.declared.with(plan, params),
+            ..self.clone()
+        }
+    }
+
+    /// The view of whoever asks again after the run: the workspace is seen as it is, as without a sandbox.
+    #[must_use]
+    pub fn open(self) -> Self {
+        Self {
+            is_open: true,
+            ..self
+        }
+    }
+
+    /// The record of the workspace as it was when the run began, and its digest. Where that is not
+    /// known, the record is no manifest: then nobody takes it for one later.
+    pub fn record(&self) -> (Vec<u8>, Baseline) {
+        let start = self.start.as_ref();
+        let bytes = start.map(|start| start.to_bytes()).unwrap_or_default();
+        let baseline = Baseline {
+            manifest: Digest::of(&bytes),
+            entries: start.map(|start| start.count()).unwrap_or_default(),
+        };
+        (bytes, baseline)
+    }
+
+    /// Looks at the workspace for a check. `products` are globs of what the work that is checked
+    /// left. Fails if something was changed that nothing declares.
+    pub fn look(&self, check: &Check, products: &[String]) -> Result<Sight, Unable> {
+        let now = Manifest::of(&self.root, &self.excluded)?;
+        let scope = Scope::new(self, check, products);
+        let hidden = self.unchanged(&now, &scope)?;
+        Ok(Sight {
+            manifest: now,
+            hidden,
+        })
+    }
+
+    /// Looks at the workspace for a check that no sandbox confines: nothing can be hidden from it, and it
+    /// may write itself. Fails if a file was changed, and nothing declares it, that the check names
+    /// or lists in `fixed`.
+    pub fn look_unconfined(&self, check: &Check, products: &[String]) -> Result<(), Unable> {
+        let scope = Scope::new(self, check, products);
+        let own = Own(&scope);
+        self.unchanged(&Manifest::of(&self.root, &self.excluded)?, &own)?;
+        Ok(())
+    }
+
+    /// What is new. Fails if something was changed that may not be.
+    fn unchanged(&self, now: &Manifest, rules: &dyn Rules) -> Result<Vec<PathBuf>, Unable> {
+        let start = self.start.as_ref().map_err(|why| {
+            let why = format!("the workspace as it was when the run began is not known: {why}");
+            Unable::environmental(why)
+        })?;
+        let difference = Difference::between(start, now, rules);
+        if difference.changed.is_empty() {
+            return Ok(difference.new);
+        }
+        let paths = shown(&difference.changed);
+        let why = format!("changed, not declared: {paths}; {REMEDY}");
+        Err(Unable::logical(why))
+    }
+
+    /// Looks once more, after a check. Fails if something that it may have read is not as it was
+    /// before, or came to be.
+    pub fn recheck(
+        &self,
+        before: &Sight,
+        check: &Check,
+        products: &[String],
+    ) -> Result<(), Unable> {
+        let after = Manifest::of(&self.root, &self.excluded)?;
+        let scope = Scope {
+            hidden: &before.hidden,
+            ..Scope::new(self, check, products)
+        };
+        let meanwhile = |verb: &str, found: &[PathBuf]| {
+            let paths = shown(found);
+            let why = format!("{verb} while it was checked, not declared: {paths}; {REMEDY}");
+            Err(Unable::environmental(why))
+        };
+        let moved = Difference::moved(&before.manifest, &after);
+        if let Some(folder) = moved.filter(|folder| !scope.may_change(folder)) {
+            return meanwhile("changed", &[folder]);
+        }
+        let difference = Difference::between(&before.manifest, &after, &scope);
+        match (difference.changed.as_slice(), difference.new.as_slice()) {
+            ([], []) => Ok(()),
+            ([], new) => meanwhile("made", new),
+            (changed, _) => meanwhile("changed", changed),
+        }
+    }
+}
+
+/// What may differ for one check.
+struct Scope<'a> {
+    declared: &'a Declared,
+    products: Vec<GlobSet>,
+    fixed: Vec<GlobSet>,
+    /// The paths that the check names.
+    named: BTreeSet<PathBuf>,
+    /// What it does not see.
+    hidden: &'a [PathBuf],
+}
+
+impl<'a> Scope<'a> {
+    fn new(view: &'a View, check: &Check, products: &[String]) -> Self {
+        Self {
+            declared: &view.declared,
+            products: globs(products.iter().map(String::as_str)),
+            fixed: globs(check.fixed.iter().map(String::as_str)),
+            named: named::paths(check),
+            hidden: &[],
+        }
+    }
+}
+
+impl Scope<'_> {
+    fn is_fixed(&self, path: &Path) -> bool {
+        self.fixed.iter().any(|glob| glob.is_match(path))
+    }
+
+    fn is_declared(&self, path: &Path) -> bool {
+        let mut products = self.products.iter();
+        products.any(|glob| glob.is_match(path)) || self.declared.has(path)
+    }
+
+    fn is_hidden(&self, path: &Path) -> bool {
+        self.hidden.iter().any(|hidden| path.starts_with(hidden))
+    }
+}
+
+impl Rules for Scope<'_> {
+    fn may_change(&self, path: &Path) -> bool {
+        self.is_hidden(path) || !self.is_fixed(path) && self.is_declared(path)
+    }
+
+    fn is_named(&self, path: &Path) -> bool {
+        self.named.contains(path)
+    }
+
+    fn may_appear(&self, path: &Path, named: bool) -> bool {
+        self.is_hidden(path) || !self.is_fixed(path) && (named || self.is_declared(path))
+    }
+}
+
+/// What may differ for a check that no sandbox confines.
+struct Own<'a>(&'a Scope<'a>);
+
+impl Rules for Own<'_> {
+    fn may_change(&self, path: &Path) -> bool {
+        let is_own = self.0.named.contains(path) || self.0.is_fixed(path);
+        !is_own || self.0.may_change(path)
+    }
+
+    fn is_named(&self, _: &Path) -> bool {
+        true
+    }
+
+    fn may_appear(&self, _: &Path, _: bool) -> bool {
+        true
+    }
+}
+
+/// The first of some paths, for a verdict.
+pub(in crate::exec) fn listed(paths: &[PathBuf]) -> Vec<String> {
+    let first = paths.iter().take(HIDDEN_LIMIT);
+    first.map(|path| path.display().to_string()).collect()
+}
+
+/// The first of some paths, and how many more there are.
+fn shown(paths: &[PathBuf]) -> String {
+    let first = paths.iter().take(NAMED);
+    let shown: Vec<String> = first.map(|path| path.display().to_string()).collect();
+    match paths.len().saturating_sub(NAMED) {
+        0 => shown.join(", "),
+        more => format!("{} and {more} more", shown.join(", ")),
+    }
+}

@@ -1,4 +1,5 @@
-//! What was approved is what runs: files that are swapped after a plan was approved.
+//! What was approved in advance is what runs, however a command names it: the tree of the workspace, and
+//! what is declared.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
@@ -8,176 +9,239 @@ use crate::support::{Did, Sandbox};
 const TOOL: &str = "#!/bin/sh\necho approved >> done.txt\n";
 const EVIL: &str = "#!/bin/sh\necho evil >> done.txt\n";
 
-/// A workspace with a tool and something to put in its place.
-fn house() -> Sandbox {
-    let house = Sandbox::new();
-    put(&house, "tool.sh", TOOL);
-    put(&house, "other/evil.sh", EVIL);
-    house
+/// What executes `tool.sh`, or a file that it finds by itself, and names it in as many ways.
+const WAYS: [&str; 18] = [
+    "sh tool.sh",
+    "./tool.sh",
+    "exec ./tool.sh",
+    ". ./tool.sh",
+    "cat tool.sh | sh",
+    "sh < tool.sh",
+    "sh -c \"$(cat tool.sh)\"",
+    "eval \"$(cat tool.sh)\"",
+    "T=tool; sh $T.sh",
+    "sh to*.sh",
+    "find . -maxdepth 1 -name 'tool.*' -exec sh {} +",
+    "echo tool.sh | xargs sh",
+    "cp tool.sh \"$TMPDIR/x\"; sh \"$TMPDIR/x\"",
+    "env sh tool.sh",
+    "PATH=\"$PWD:$PATH\" tool.sh",
+    "cd other && . ../tool.sh; mv done.txt ..",
+    "awk 'BEGIN { system(\"sh tool.sh\") }'",
+    "sh -c 'for f in t*l.sh; do . \"./$f\"; done'",
+];
+
+/// A workspace with a tool and something to put in its place, and a key.
+fn workspace() -> Sandbox {
+    let workspace = Sandbox::new();
+    put(&workspace, "tool.sh", TOOL);
+    put(&workspace, "other/evil.sh", EVIL);
+    fs::create_dir(workspace.at("temporary")).unwrap();
+    with_key(&workspace, &["key", "init", "ada"]).exits(0);
+    workspace
 }
 
-fn put(house: &Sandbox, path: &str, text: impl AsRef<[u8]>) {
-    house.file(path, text);
-    fs::set_permissions(house.at(path), fs::Permissions::from_mode(0o755)).unwrap();
+fn put(workspace: &Sandbox, path: &str, text: impl AsRef<[u8]>) {
+    workspace.file(path, text);
+    fs::set_permissions(workspace.at(path), fs::Permissions::from_mode(0o755)).unwrap();
 }
 
-/// Runs a plan whose first step does something, and whose second uses what was approved.
-fn after(house: &Sandbox, first: &str, second: &str) -> Did {
-    let plan = format!(
-        "---\nkind: plan\nid: p\nsteps:\n  - {{id: first, run: {first}}}\n  - {{id: second, depends_on: [first], {second}}}\n---\n"
-    );
-    house.file("p.md", plan);
-    let with_key = |args: &[&str]| {
-        let ran = house
-            .command(args)
-            .env("WF_KEYS", house.at("keys"))
-            .output();
-        let ran = ran.expect("wf can be started");
-        Did {
-            code: ran.status.code(),
-            out: String::from_utf8_lossy(&ran.stdout).into_owned(),
-            err: String::from_utf8_lossy(&ran.stderr).into_owned(),
-        }
-    };
-    if !house.at("keys").exists() {
-        with_key(&["key", "init", "ada"]).exits(0);
+fn with_key(workspace: &Sandbox, args: &[&str]) -> Did {
+    let mut command = workspace.command(args);
+    command.env("WF_KEYS", workspace.at("temporary/keys"));
+    command.env("TMPDIR", workspace.at("temporary"));
+    Did::of(&mut command)
+}
+
+fn shell(workspace: &Sandbox, script: &str) {
+    Did::of(workspace.program("sh").args(["-ec", script])).exits(0);
+}
+
+/// Approves a plan of these steps, in the flow form.
+fn approve(workspace: &Sandbox, steps: &[&str]) {
+    let mut plan = String::from("---\nkind: plan\nid: p\nsteps:\n");
+    for (at, step) in steps.iter().enumerate() {
+        let after = at
+            .checked_sub(1)
+            .map(|before| format!(" depends_on: [s{before}],"));
+        let is_confined = step.starts_with("allow");
+        let made = if is_confined {
+            ""
+        } else {
+            "writes: [done.txt, 'temporary/**'], "
+        };
+        plan += &format!(
+            "  - {{id: s{at},{} {made}{step}}}\n",
+            after.unwrap_or_default()
+        );
     }
-    with_key(&["approve", "p.md", "--yes"]).exits(0);
-    with_key(&["run", "--require-approval", "p.md"])
+    workspace.file("p.md", plan + "---\n");
+    with_key(workspace, &["approve", "p.md", "--yes"]).exits(0);
 }
 
-/// Nothing but what was approved was executed, and it is said why.
-#[track_caller]
-fn refused(house: &Sandbox, did: Did, why: &str) {
-    did.exits(1).says(why);
-    assert!(!house.read("done.txt").contains("evil"));
+fn run(workspace: &Sandbox) -> Did {
+    with_key(workspace, &["run", "--require-approval", "p.md"])
+}
+
+fn as_run(command: &str) -> String {
+    format!("run: {}", serde_json::Value::from(command))
 }
 
 #[test]
-fn a_script_that_was_swapped_is_not_executed() {
-    for second in [
-        "run: sh tool.sh",
-        "run: ./tool.sh",
-        "exec: [./tool.sh]",
-        "exec: [sh, tool.sh]",
-    ] {
-        let house = house();
-        let did = after(&house, "cat other/evil.sh > tool.sh", second);
-        refused(&house, did, "approved file was changed: tool.sh");
-        assert_eq!(house.read("done.txt"), "", "{second}");
-        let house = self::house();
-        after(&house, "'true'", second).exits(0);
-        assert_eq!(house.read("done.txt"), "approved\n", "{second}");
+fn however_a_file_is_named_it_runs_as_it_was_approved_or_not_at_all() {
+    for way in WAYS {
+        let step = as_run(way);
+        // Without an attack, so that each way is one.
+        let workspace = self::workspace();
+        approve(&workspace, &[&step]);
+        run(&workspace).exits(0);
+        assert_eq!(workspace.read("done.txt"), "approved\n", "{way}");
+
+        // It is exchanged after it was approved.
+        approve(&workspace, &[&step]);
+        put(&workspace, "tool.sh", EVIL);
+        run(&workspace).exits(4).says("tool.sh was changed");
+
+        // A step of the same run exchanges it.
+        put(&workspace, "tool.sh", TOOL);
+        approve(&workspace, &["run: cat other/evil.sh > tool.sh", &step]);
+        let did = run(&workspace).exits(1);
+        did.says("changed while the step ran, not declared: tool.sh");
+        assert_eq!(workspace.read("done.txt"), "approved\n", "{way}");
+    }
+}
+
+/// What a command executes besides what it names, and where that is planted.
+const PLANTED: [(&str, &str); 8] = [
+    ("python3 -c 'import helper'", "helper.py"),
+    ("PYTHONPATH=other python3 -m helper", "other/helper.py"),
+    ("python3 other/main.py", "other/json.py"),
+    ("python3 other/main.py", "other/json/__init__.py"),
+    ("PATH=\"$PWD/bin:$PATH\"; date", "bin/date"),
+    ("make -sC build", "build/GNUmakefile"),
+    ("ENV=./.profile sh -i -c true", ".profile"),
+    ("for f in hooks/*; do sh \"$f\"; done", "hooks/late"),
+];
+
+#[test]
+fn what_is_planted_keeps_a_step_from_beginning() {
+    for (way, planted) in PLANTED {
+        let workspace = self::workspace();
+        put(&workspace, "other/main.py", "import json\n");
+        put(&workspace, "build/Makefile", "all:\n\ttrue\n");
+        put(&workspace, "hooks/first", "true\n");
+        let step = as_run(&format!("{way} || true"));
+        approve(&workspace, &[&step]);
+        run(&workspace).exits(0);
+
+        approve(&workspace, &[&step]);
+        put(&workspace, planted, EVIL);
+        run(&workspace).exits(4).says("was added");
+        fs::remove_file(workspace.at(planted)).unwrap();
+
+        let plant = as_run(&format!(
+            "mkdir -p $(dirname {planted}); cp other/evil.sh {planted}"
+        ));
+        approve(&workspace, &[&plant, &step]);
+        run(&workspace).exits(1).says("not approved, not declared:");
+        assert_eq!(workspace.read("done.txt"), "", "{way}");
     }
 }
 
 #[test]
-fn a_link_in_the_place_of_a_file_is_not_followed() {
-    let house = house();
-    let did = after(&house, "ln -sf other/evil.sh tool.sh", "run: sh tool.sh");
-    refused(&house, did, "approved file is a link now: tool.sh");
-    // Nor one in the place of its folder, though the content is the same.
-    let house = self::house();
-    put(&house, "bin/tool.sh", TOOL);
-    let did = after(
-        &house,
-        "mv bin away && ln -s away bin",
-        "run: sh bin/tool.sh",
-    );
-    refused(&house, did, "approved file is a link now: bin/tool.sh");
-    // One that was approved must lead where it led.
-    let house = self::house();
-    symlink("tool.sh", house.at("link.sh")).unwrap();
-    after(&house, "'true'", "run: sh link.sh").exits(0);
-    let did = after(&house, "ln -sf other/evil.sh link.sh", "run: sh link.sh");
-    refused(&house, did, "approved file is a link now: link.sh");
+fn a_repository_binds_what_it_tracks_and_nothing_else_is_there() {
+    let workspace = self::workspace();
+    approve(&workspace, &["run: sh tool.sh"]);
+    let git = "git init -q . && git add tool.sh other p.md";
+    shell(&workspace, git);
+    approve(&workspace, &["run: sh tool.sh"]);
+    // What others left beside it counts for nothing when it is approved, and keeps steps from beginning.
+    workspace.file("junk", "");
+    run(&workspace)
+        .exits(1)
+        .says("not approved, not declared: junk");
+    fs::remove_file(workspace.at("junk")).unwrap();
+    approve(&workspace, &["run: sh tool.sh"]);
+    run(&workspace).exits(0);
+    assert_eq!(workspace.read("done.txt"), "approved\n");
 }
 
 #[test]
-fn a_file_that_is_gone_is_missed() {
-    let house = house();
-    let did = after(&house, "rm tool.sh", "run: sh tool.sh || true");
-    refused(&house, did, "approved file is gone: tool.sh");
+fn a_confined_step_does_not_see_what_was_not_approved() {
+    let workspace = self::workspace();
+    let looks =
+        "allow: {write: [done.txt]}, run: 'cat junk tool.sh >> done.txt; ls -A late >> done.txt'";
+    let plants = "run: mkdir late; cp other/evil.sh late/x; cp other/evil.sh junk";
+    workspace.file("done.txt", "");
+    approve(&workspace, &[plants, looks]);
+    run(&workspace).exits(0);
+    assert_eq!(workspace.read("done.txt"), TOOL);
+    // The control: who approves in the moment in which it begins has approved what is there.
+    fs::remove_dir_all(workspace.at("late")).unwrap();
+    with_key(&workspace, &["run", "p.md"]).exits(0);
+    assert!(workspace.read("done.txt").contains("evil"));
 }
 
 #[test]
-fn a_file_that_is_touched_while_it_runs_fails_the_attempt() {
-    let house = house();
-    put(&house, "tool.sh", "cat other/evil.sh > tool.sh\nexit 0\n");
-    let did = after(&house, "'true'", "run: sh tool.sh");
-    refused(
-        &house,
-        did,
-        "approved file was changed while it ran: tool.sh",
-    );
-    // Even if it is put back.
-    let house = self::house();
-    put(
-        &house,
-        "tool.sh",
-        "mv tool.sh kept\ncp other/evil.sh tool.sh\nmv kept tool.sh\n",
-    );
-    let before = house.read("tool.sh");
-    let did = after(&house, "'true'", "run: sh tool.sh");
-    refused(
-        &house,
-        did,
-        "approved file was changed while it ran: tool.sh",
-    );
-    assert_eq!(house.read("tool.sh"), before);
-    // To set its permissions changes nothing of it.
-    let house = self::house();
-    after(&house, "'true'", "run: chmod +x tool.sh && ./tool.sh").exits(0);
+fn a_link_leads_where_it_led() {
+    let workspace = self::workspace();
+    symlink("tool.sh", workspace.at("link.sh")).unwrap();
+    approve(&workspace, &["run: sh link.sh"]);
+    run(&workspace).exits(0);
+    approve(&workspace, &["run: sh link.sh"]);
+    shell(&workspace, "ln -sf other/evil.sh link.sh");
+    run(&workspace).exits(4).says("link.sh was changed");
+    assert_eq!(workspace.read("done.txt"), "approved\n");
 }
 
 #[test]
-fn a_compiled_program_is_executed_as_it_was_approved() {
-    let house = house();
-    put(&house, "program", fs::read("/bin/true").unwrap());
-    after(&house, "'true'", "exec: [./program]").exits(0);
-    let did = after(&house, "cp /bin/false program", "exec: [./program]");
-    refused(&house, did, "approved file was changed: program");
-}
-
-#[test]
-fn what_a_nested_plan_executes_is_approved_with_it() {
-    let house = house();
-    let inner = "---\nkind: plan\nid: inner\nsteps: [{id: in, run: sh tool.sh}]\n---\n";
-    house.file("inner.md", inner);
-    after(&house, "'true'", "uses: inner.md").exits(0);
-    let did = after(&house, "cat other/evil.sh > tool.sh", "uses: inner.md");
-    did.exits(1);
-    let why = house.wf(&["why", "--last"]).all() + &house.wf(&["show", "--last", "--json"]).all();
-    assert!(house.read("done.txt") == "approved\n", "{why}");
+fn what_is_put_back_was_changed_nevertheless() {
+    let workspace = self::workspace();
+    let exchange = "mv tool.sh temporary/x; cp other/evil.sh tool.sh; mv temporary/x tool.sh";
+    approve(&workspace, &[&as_run(exchange), "run: sh tool.sh"]);
+    let did = run(&workspace).exits(1);
+    did.says("changed while the step ran, not declared: tool.sh");
+    assert_eq!(workspace.read("tool.sh"), TOOL);
+    assert_eq!(workspace.read("done.txt"), "");
 }
 
 #[test]
 fn what_a_step_makes_is_approved_where_it_says_so() {
-    let house = house();
-    let made = "cp other/evil.sh made.sh";
-    let did = after(&house, made, "run: sh made.sh");
-    refused(&house, did, "file was not approved: made.sh");
-    let house = self::house();
-    let did = after(
-        &house,
-        &format!("{made}, artifacts: [made.sh]"),
-        "run: sh made.sh",
-    );
-    did.exits(0);
-    assert_eq!(house.read("done.txt"), "evil\n");
-    // What the words of a step make and execute was approved with them, as often as it runs.
-    let own = "run: \"cp tool.sh own.sh && sh own.sh\"";
-    for _ in 0..2 {
-        after(&house, "'true'", own).exits(0);
-    }
+    let workspace = self::workspace();
+    let make = "cp other/evil.sh made.sh";
+    approve(&workspace, &[&as_run(make), "run: sh made.sh"]);
+    run(&workspace)
+        .exits(1)
+        .says("not approved, not declared: made.sh");
+    fs::remove_file(workspace.at("made.sh")).unwrap();
+    let makes = format!("artifacts: [made.sh], {}", as_run(make));
+    approve(&workspace, &[&makes, "run: sh made.sh"]);
+    run(&workspace).exits(0);
+    assert_eq!(workspace.read("done.txt"), "evil\n");
 }
 
 #[test]
-fn a_program_that_is_planted_in_the_path_is_not_executed() {
-    let house = house();
-    put(&house, "bin/tool", TOOL);
-    let second = "env: {PATH: 'bin:/usr/bin:/bin'}, run: tool; date";
-    after(&house, "'true'", second).exits(0);
-    let did = after(&house, "cp other/evil.sh bin/date", second);
-    refused(&house, did, "file was not approved: bin/date");
+fn a_nested_plan_runs_in_the_same_tree() {
+    let workspace = self::workspace();
+    let inner =
+        "---\nkind: plan\nid: inner\nsteps: [{id: in, writes: [done.txt], run: sh tool.sh}]\n---\n";
+    workspace.file("inner.md", inner);
+    approve(&workspace, &["uses: inner.md"]);
+    run(&workspace).exits(0);
+    approve(&workspace, &["run: cp other/evil.sh sh", "uses: inner.md"]);
+    let did = run(&workspace).exits(1);
+    did.says("not approved, not declared: sh");
+    assert_eq!(workspace.read("done.txt"), "approved\n");
+}
+
+#[test]
+fn the_program_of_a_secret_runs_in_the_same_tree() {
+    let workspace = self::workspace();
+    let plan = "---\nkind: plan\nid: p\nsecrets: {TOKEN: {from: command, run: [sh, tool.sh]}}\n\
+                steps:\n  - {id: first, run: cp other/evil.sh tool.sh || true}\n\
+                \x20 - {id: second, depends_on: [first], env: {T: '{{ secrets.TOKEN }}'}, run: 'true'}\n---\n";
+    workspace.file("p.md", plan);
+    with_key(&workspace, &["approve", "p.md", "--yes"]).exits(0);
+    run(&workspace).exits(1).says("tool.sh");
+    assert_eq!(workspace.read("done.txt"), "");
 }

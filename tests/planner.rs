@@ -301,8 +301,10 @@ fn who_cancels_while_it_is_asked_need_not_wait() {
 fn a_way_executes_no_file_that_was_not_approved() {
     let place = Sandbox::new();
     let evil = r#""tool": "disk:cp", "run": "sh evil.sh""#;
-    place.file("plan.md", PLAN).file("planner.sh", way(evil));
-    place.file("evil.sh", "echo full > rates.txt\n");
+    let plants = PLAN
+        .replace("run: echo $DAY > rates.txt;", "run: echo full > evil.sh;")
+        .replace("run: echo once", "writes: [kept.txt], run: echo once");
+    place.file("plan.md", plants).file("planner.sh", way(evil));
     let with_key = |args: &[&str]| {
         let mut command = place.command(args);
         let ran = command.env("WF_KEYS", place.at("keys")).output();
@@ -317,6 +319,6 @@ fn a_way_executes_no_file_that_was_not_approved() {
     let view = with_key(&["approve", "plan.md", "--yes"]).exits(0);
     view.says("adds ways to steps that nobody has read");
     let did = with_key(&["run", "--require-approval", "plan.md"]).exits(1);
-    did.says("file was not approved: evil.sh");
+    did.says("not approved, not declared: evil.sh");
     assert!(!place.read("rates.txt").contains("full"));
 }

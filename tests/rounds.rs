@@ -62,7 +62,7 @@ const FETCH: &str = "  - id: fetch\n    target: dead\n    env: {FROM: dead}\n   
     \x20     - {id: near, target: near, env: {FROM: near}}\n";
 
 /// A step that makes what is wrong, with another tool that does not.
-const BUILD: &str = "  - id: build\n    run: echo build >> ran.txt; echo wrong > out.txt\n\
+const BUILD: &str = "  - id: build\n    writes: [out.txt, ran.txt]\n    run: echo build >> ran.txt; echo wrong > out.txt\n\
     \x20   verify: [{name: right, run: grep -qx right out.txt}, {name: long, run: grep -q gh out.txt}]\n\
     \x20   alternatives:\n\
     \x20     - {id: other, run: \"echo other >> ran.txt; echo right > out.txt\"}\n";

@@ -1,3 +1,4 @@
+use crate::machine::ApprovalPolicy;
 use std::time::Duration;
 
 use crate::digest::Digest;
@@ -15,6 +16,15 @@ pub enum Policy {
     Owner,
     /// Others, in advance: so many listed approvers, none of them who runs it.
     Reviewed,
+}
+
+impl From<Policy> for ApprovalPolicy {
+    fn from(policy: Policy) -> Self {
+        match policy {
+            Policy::Owner => Self::Owner,
+            Policy::Reviewed => Self::Reviewed,
+        }
+    }
 }
 
 impl Policy {

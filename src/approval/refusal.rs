@@ -130,9 +130,16 @@ fn reason(reason: Option<&str>) -> String {
     reason.map_or_else(String::new, |reason| format!(": {reason}"))
 }
 
+/// The most files that a refusal names.
+const NAMED: usize = 5;
+
 fn listed(files: &[Difference]) -> String {
-    let told: Vec<String> = files.iter().map(ToString::to_string).collect();
-    told.join(", ")
+    let first = files.iter().take(NAMED).map(ToString::to_string);
+    let named = first.collect::<Vec<_>>().join(", ");
+    match files.len().saturating_sub(NAMED) {
+        0 => named,
+        more => format!("{named} and {more} more"),
+    }
 }
 
 impl Refusal {

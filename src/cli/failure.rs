@@ -121,6 +121,7 @@ impl From<EngineError> for Failure {
                 "the run was given this secret, and what it left may show it: only who knows it can hide it; \
                  give it as the run had it, or, where it is void by now, any other value",
             ),
+            EngineError::Unapproved(_) => Self::new(Exit::Approval, error.to_string()),
             EngineError::Parked { .. } => Self::new(Exit::Waiting, error.to_string()),
             EngineError::Told => Self::new(Exit::Interrupted, error.to_string()),
             EngineError::System { .. } => Self::new(Exit::State, error.to_string()),

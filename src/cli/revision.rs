@@ -1,3 +1,6 @@
+use std::collections::BTreeSet;
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -230,6 +233,17 @@ pub fn past_text(root: &Path, path: &str, digest: Digest) -> Option<String> {
     })
 }
 
+/// The files of a workspace that its git repository tracks, relative to the workspace; `None`: it is in none.
+pub fn tracked(root: &Path) -> Option<BTreeSet<PathBuf>> {
+    let listed = git(
+        root,
+        &["ls-files", "-z", "--cached", "--recurse-submodules"],
+    )?;
+    let paths = listed.split(|byte| *byte == 0);
+    let paths = paths.filter(|path| !path.is_empty());
+    Some(paths.map(|path| OsStr::from_bytes(path).into()).collect())
+}
+
 /// What git answers; nothing if it refuses. It is asked only for objects, by commands that heed no
 /// setting which names a program (`git log` would check signatures with one): whoever can write
 /// the configuration of a repository must not have us execute anything.
@@ -337,6 +351,11 @@ mod tests {
         let revision = Revision::find(&dir, "HEAD").unwrap();
         assert_eq!(revision.specs(&["goals"]), ["goals/a.md"]);
         revision.git_dir();
+        assert!(
+            super::tracked(&dir)
+                .unwrap()
+                .contains(Path::new("goals/a.md"))
+        );
         let was = past_text(&dir, "goals/a.md", Digest::of(b"one\n"));
         assert_eq!(was.as_deref(), Some("one\n"));
         assert!(

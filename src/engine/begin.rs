@@ -43,7 +43,7 @@ pub fn run(session: &Arc<Session>, request: Request) -> Result<Finished, EngineE
     concluded(session, async {
         let machine = Machine::new(plan.clone(), run.clone(), params.clone());
         let past = session.checked(past)?;
-        let view = evidence::view(session, &plan, &params);
+        let view = evidence::view(session, &plan, &params, approved.as_ref());
         let pins = evidence::pins(session, &plan, approved.as_ref());
         let errand = Errand {
             plan,
@@ -104,7 +104,7 @@ fn go_on(
         let keepers = former(&owners);
         let mut machine = Machine::new(plan.clone(), run.clone(), params.clone());
         let view = if events.is_empty() {
-            evidence::view(session, &plan, &params)
+            evidence::view(session, &plan, &params, None)
         } else {
             evidence::recorded_view(session, run, &plan, &events).map(Arc::new)
         };

@@ -77,10 +77,11 @@ impl Dispatcher {
             Some(false) => Stop::Gently,
             Some(true) => Stop::AtOnce,
         };
+        let looks_first = run.view.as_ref().is_some_and(|view| view.is_bound());
         Self {
             now: run.session.clock.now(),
             run,
-            machine,
+            machine: machine.looking_first(looks_first),
             timers: Timers::default(),
             units: JoinSet::new(),
             stops: BTreeMap::new(),

@@ -2,24 +2,22 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::digest::Digest;
 use crate::exec::evidence::{Memo, stale};
 use crate::exec::pinned::Pins;
 use crate::exec::view::View;
-use crate::machine::{
-    Approved, Artifact, Attempt, Baseline, Event, Fact, Happening, Pin, Place, Stale,
-};
+use crate::machine::{Approved, Artifact, Attempt, Baseline, Event, Fact, Happening, Place, Stale};
 use crate::model::{Object, Plan};
 use crate::name::{Name, RunId};
 use crate::repeat::Past;
 use crate::store::StoreError;
 
-use super::Session;
 use super::dispatch::Report;
 use super::run::Ongoing;
+use super::{EngineError, Session};
 
 /// The file in a run's folder that lists the workspace as it was when the run began.
 const BASELINE: &str = "baseline";
@@ -56,9 +54,33 @@ pub fn stale_now(root: &Path, plan: &Plan, events: &[(u64, Event)]) -> Vec<Stale
     found.collect()
 }
 
-/// What the checks of a run that begins may see; `None`: nothing of it is checked.
-pub(super) fn view(session: &Session, plan: &Arc<Plan>, params: &Object) -> Option<Arc<View>> {
-    View::is_needed(plan).then(|| Arc::new(View::take(places(session), plan, params)))
+/// What the checks of a run that begins may see, and its steps where it was approved in advance; `None`: nothing
+/// of it is looked at.
+pub(super) fn view(
+    session: &Session,
+    plan: &Arc<Plan>,
+    params: &Object,
+    approved: Option<&Approved>,
+) -> Option<Arc<View>> {
+    let take = || View::take((&session.root, &apart(session)), plan, params);
+    let view = match approved.filter(|approved| approved.is_in_advance()) {
+        Some(approved) => Some(take().bound(&approved.pins, &approved.products)),
+        None => View::is_needed(plan).then(take),
+    };
+    view.map(Arc::new)
+}
+
+/// Fails unless the workspace is still what was approved, but for what is declared.
+pub(super) fn admit(
+    session: &Session,
+    plan: &Arc<Plan>,
+    approved: &Approved,
+) -> Result<(), EngineError> {
+    let view = View::take((&session.root, &apart(session)), plan, &Object::new());
+    let admitted = view
+        .bound(&approved.pins, &approved.products)
+        .admit_unconfined();
+    admitted.map_err(|unable| EngineError::Unapproved(unable.why))
 }
 
 /// What the checks of a run that began before may see, by what was recorded then; `None`: nothing
@@ -86,13 +108,22 @@ pub(super) fn recorded_view(
             .ok_or_else(|| format!("{} was altered", file.display()))
     });
     let params = params.unwrap_or_default();
-    let view = View::recorded(places(session), plan, &params, record);
-    Some(view)
+    let view = View::recorded((&session.root, &apart(session)), plan, &params, record);
+    let approved = events.iter().find_map(|(_, event)| match &event.fact {
+        Fact::RunApproved(approved) if approved.is_in_advance() => Some(approved),
+        _ => None,
+    });
+    Some(match approved {
+        Some(approved) => view.of_approved(&approved.products),
+        None => view,
+    })
 }
 
-/// The workspace and the state.
-fn places(session: &Session) -> (&Path, &Path) {
-    (&session.root, session.store.folder().path())
+/// The folders in a workspace that are no part of it: the state, and the keys of whoever runs wf.
+fn apart(session: &Session) -> Vec<PathBuf> {
+    let state = session.store.folder().path().to_path_buf();
+    let keys = crate::exec::keyfile::folders(&session.host);
+    std::iter::once(state).chain(keys).collect()
 }
 
 /// Puts the list of a workspace's files away, before it is recorded that it was taken.
@@ -104,22 +135,16 @@ fn put_away(run: &Ongoing, view: &View) -> Result<Baseline, StoreError> {
     Ok(baseline)
 }
 
-/// The files that a run of a plan may execute, if they were approved in advance.
+/// The files of the skills that a run of a plan may execute, where the whole workspace was not approved in advance.
 pub(super) fn pins(
     session: &Session,
     plan: &Arc<Plan>,
     approved: Option<&Approved>,
 ) -> Option<Arc<Pins>> {
     let approved = approved?;
-    let files = |pins: &[Pin]| {
-        let files = pins.iter().map(|pin| (pin.path.clone(), pin.digest));
-        Pins::new(plan, &session.root, files)
-    };
-    match (approved.pins.as_slice(), approved.skills.as_slice()) {
-        ([], []) => None,
-        ([], skills) => Some(Arc::new(files(skills).only_skills())),
-        (pins, _) => Some(Arc::new(files(pins))),
-    }
+    let files = approved.skills.iter();
+    let files = files.map(|pin| (pin.path.clone(), pin.digest));
+    (!approved.skills.is_empty()).then(|| Arc::new(Pins::new(plan, &session.root, files)))
 }
 
 /// What a run begins with.

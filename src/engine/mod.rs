@@ -36,6 +36,7 @@ mod showing;
 mod signals;
 mod stage;
 mod steps;
+mod supply;
 mod timers;
 mod undurable;
 mod unit;

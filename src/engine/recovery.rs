@@ -51,6 +51,9 @@ pub fn recover(
         return Ok(());
     }
     let pins = evidence::pins(session, plan, approved);
+    if let Some(approved) = approved.filter(|approved| approved.is_in_advance()) {
+        evidence::admit(session, plan, approved)?;
+    }
     let read = block_on(async {
         for secret in given {
             let name = secret.name.clone();

@@ -152,6 +152,9 @@ pub enum EngineError {
     /// What the run was given before cannot be read, so it could not be hidden.
     #[error(transparent)]
     NoSecret(#[from] crate::exec::secret::BadSecret),
+    /// The workspace is not what was approved.
+    #[error("nothing was executed: {0}")]
+    Unapproved(String),
     /// It has nothing to do but to wait for people.
     #[error("the run waits for an approval")]
     Parked {

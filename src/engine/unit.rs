@@ -13,14 +13,12 @@ use crate::exec::keeper::{self, Lost, Past, Recall, Wires, recall};
 use crate::exec::process::Command;
 use crate::exec::{Env, Stop, Unable, attempt, correction, http, log, outputs, usage, wait};
 use crate::machine::{Attempt, Correction, Ended, Exit, Happening, Item, Usage};
-use crate::model::{Http, Object, SecretSource, Step, Wait, Work};
-use crate::name::EnvName;
+use crate::model::{Http, Object, Step, Wait, Work};
 use crate::time::Moment;
 use crate::verify::classify;
 
 use super::dispatch::Report;
 use super::run::Ongoing;
-use super::scope::secrets_read;
 use super::stage::Seated;
 use super::steps::step_of;
 use super::words::of_skill;
@@ -89,6 +87,7 @@ impl Task {
                 self.or_unable(done)
             }
         };
+        self.confirmed(step, &mut ended).await;
         if ended.exit.is_success() && !step.artifacts.is_empty() {
             let globs = self.known(&BTreeMap::new(), |known| artifacts::globs(step, known));
             let found = match globs {
@@ -299,7 +298,9 @@ impl Task {
             .map(|(_, value)| value.as_str());
         let argv = self.argv(step, (path, &cwd))?;
         let around = run.session.around.as_ref();
-        let mut sandbox = around.and_then(|around| around.of_step(step, &output));
+        let is_confined = around.is_some() && step.allow.is_some();
+        let unseen = self.admitted(is_confined).await?;
+        let mut sandbox = around.and_then(|around| around.of_step(step, &output, &unseen));
         if let (Work::Skill(_), Some(sandbox)) = (&step.work, &mut sandbox) {
             sandbox.starts(argv.first());
         }
@@ -341,42 +342,6 @@ impl Task {
         }
     }
 
-    /// The secrets that a step reads; `None` if it was told to end before they were known: a
-    /// program that prints one may take its time.
-    async fn secrets(
-        &self,
-        step: &Step,
-        stop: &watch::Receiver<Stop>,
-    ) -> Result<Option<BTreeMap<String, String>>, Unable> {
-        tokio::select! {
-            found = self.read_secrets(step) => found.map(Some),
-            () = told_to_end(stop.clone()) => Ok(None),
-        }
-    }
-
-    async fn read_secrets(&self, step: &Step) -> Result<BTreeMap<String, String>, Unable> {
-        let mut found = BTreeMap::new();
-        for name in secrets_read(step) {
-            let name = EnvName::parse(name).map_err(|error| Unable::logical(error.to_string()))?;
-            let secret = self.run.secrets.get(&name).await;
-            let secret = secret.map_err(|error| Unable::environmental(error.to_string()))?;
-            found.insert(name.to_string(), secret.expose().to_owned());
-            self.used(&name);
-        }
-        Ok(found)
-    }
-
-    /// Notes that a connection was used, so that it is kept alive. If that cannot be written, only
-    /// that is lost.
-    fn used(&self, name: &EnvName) {
-        let mut declared = self.run.plan.parts().secrets.iter();
-        let from = declared.find(|secret| secret.name == *name);
-        if let Some(SecretSource::Connection { name, .. }) = from.map(|secret| &secret.source) {
-            let session = &self.run.session;
-            drop(session.store.connection_used(name, session.clock.now()));
-        }
-    }
-
     pub(super) fn ended(&self, exit: Exit) -> Ended {
         Ended {
             attempt: self.attempt.clone(),
@@ -389,11 +354,5 @@ impl Task {
             usage: Usage::default(),
             service: false,
         }
-    }
-}
-
-async fn told_to_end(mut stop: watch::Receiver<Stop>) {
-    if stop.wait_for(|stop| *stop != Stop::No).await.is_err() {
-        std::future::pending::<()>().await;
     }
 }

@@ -45,7 +45,7 @@ pub struct Ground {
     pub params: Object,
     /// What confines them; `None`: nothing.
     pub around: Option<Arc<Around>>,
-    /// What they may execute of the workspace; `None`: everything.
+    /// The files of skills that they may execute; `None`: nothing was said of any.
     pub pins: Option<Arc<Pins>>,
     /// What they do not see of the workspace, relative to it.
     pub whiteouts: Vec<PathBuf>,

@@ -3,13 +3,11 @@
 //! Of two values for one name the later counts; the engine's own variables come last, so that
 //! nothing can pretend to be them.
 
-use std::collections::BTreeMap;
 use std::path::Path;
 
 use globset::{Glob, GlobSet, GlobSetBuilder};
 use serde_json::Value;
 
-use super::fixed::Site;
 use super::{Env, Host, files};
 use crate::digest::Digest;
 use crate::expr::{EvalError, Ref, Scope, StatusTest, Template};
@@ -127,57 +125,6 @@ pub fn of_check(
     env.extend(declared(&[], own, scope)?);
     env.insert("WF_WORKSPACE".into(), workspace.display().to_string());
     Ok(env.into_iter().collect())
-}
-
-/// The environment of a check as far as it is known before anything ran: what is only known
-/// later has no value.
-pub(super) fn of_check_so_far(
-    host: &Host,
-    workspace: &Path,
-    params: Option<&Object>,
-    own: &[EnvVar],
-) -> BTreeMap<String, Option<String>> {
-    let mut env = BTreeMap::new();
-    for name in BASE_OF_CHECKS {
-        let value = host.get(name).cloned();
-        env.extend(value.map(|value| (name.to_owned(), Some(value))));
-    }
-    let values = params
-        .map(|params| named("WF_PARAM_", params))
-        .unwrap_or_default();
-    env.extend(values.into_iter().map(|(name, value)| (name, Some(value))));
-    let known = ParamsAlone(params);
-    for EnvVar { name, value } in own {
-        env.insert(name.to_string(), value.render(&known).ok());
-    }
-    env.insert("WF_WORKSPACE".into(), Some(workspace.display().to_string()));
-    env
-}
-
-/// The environment of a step as far as it is known before anything ran.
-pub(super) fn of_step_so_far(
-    site: Site<'_>,
-    (plan, step): (&[EnvVar], &Step),
-) -> BTreeMap<String, Option<String>> {
-    // A name that it will not see stands for nothing then.
-    let host = site.host.iter();
-    let mut env: BTreeMap<String, Option<String>> = host
-        .map(|(name, value)| (name.clone(), Some(value.clone())))
-        .collect();
-    let known = ParamsAlone(site.params);
-    for EnvVar { name, value } in plan.iter().chain(&step.env) {
-        env.insert(name.to_string(), value.render(&known).ok());
-    }
-    for name in ["WF_RUN", "WF_ATTEMPT", "WF_OUTPUT", "WF_IDEMPOTENCY_KEY"] {
-        env.remove(name);
-    }
-    env.insert("WF_STEP".into(), Some(step.id.to_string()));
-    let root = site.root.display().to_string();
-    env.insert("WF_WORKSPACE".into(), Some(root));
-    let values = site.params.map(|params| named("WF_PARAM_", params));
-    let values = values.unwrap_or_default().into_iter();
-    env.extend(values.map(|(name, value)| (name, Some(value))));
-    env
 }
 
 /// What templates read before a run begins: its parameters, if those are known.

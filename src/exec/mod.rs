@@ -22,7 +22,6 @@ pub mod correction;
 pub mod environment;
 pub mod evidence;
 pub mod files;
-pub mod fixed;
 pub mod gate;
 pub mod http;
 pub mod keeper;

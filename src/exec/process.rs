@@ -47,7 +47,7 @@ pub struct Command {
     /// What confines it; `None`: nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sandbox: Option<Sandbox>,
-    /// What it may execute of the workspace; `None`: everything.
+    /// The files of skills that it may execute; `None`: nothing was said of any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pins: Option<Arc<Pins>>,
     /// What it can read from its standard input; `None`: nothing.
@@ -106,9 +106,7 @@ pub(super) fn spawn_fed(
         let (started, confined) = sandbox::start((command, feed), asked, env, mark)?;
         (started, Some(confined))
     } else {
-        let program = held.as_ref().and_then(Held::program);
-        let file = program.as_deref();
-        (open((command, feed), file, &cwd, &env)?, None)
+        (open((command, feed), &cwd, &env)?, None)
     };
     let ends = rustix::process::pidfd_open(started.pid, PidfdFlags::NONBLOCK);
     let ends = ends.map_err(io::Error::from).and_then(watched);
@@ -133,16 +131,15 @@ pub(super) fn spawn_fed(
     Ok(process)
 }
 
-/// Starts a process that nothing confines: this very file, if one is given.
+/// Starts a process that nothing confines.
 fn open(
     (command, feed): (&Command, Option<&OwnedFd>),
-    file: Option<&Path>,
     cwd: &Path,
     env: &[String],
 ) -> Result<Started, Unable> {
     let (called, program) = program(command, command.path())?;
     let image = Image {
-        program: file.unwrap_or(&called),
+        program: &called,
         argv: &command.argv,
         env,
         cwd,

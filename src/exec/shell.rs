@@ -158,11 +158,6 @@ fn plain_words(script: &Script) -> Option<Vec<String>> {
     means_a_program.then_some(words)
 }
 
-/// Whether a shell does something itself when it meets a name, and executes no program.
-pub(super) fn is_builtin(name: &str) -> bool {
-    SHELL_WORDS.binary_search(&name).is_ok() || matches!(name, "[" | "[[")
-}
-
 /// A character that no shell gives a meaning anywhere in a word.
 fn is_plain(c: char) -> bool {
     c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.' | '/' | ',' | ':' | '+' | '@' | '=')

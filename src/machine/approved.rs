@@ -55,12 +55,23 @@ pub struct Approved {
     /// The key of whoever started the run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub initiator: Option<Digest>,
-    /// The files that were approved in advance, by path: no other is executed. Empty if whoever
-    /// starts the run signs for it in the same moment.
+    /// The files of the workspace that were approved in advance, by path: steps and checks see them as they
+    /// were, and of the rest what is declared. Empty if whoever starts the run signs for it in the same moment.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub pins: Vec<Pin>,
+    /// What was approved as made, as globs, where that is more than the plan of the run says: of a goal the
+    /// plan that looks leaves what the one that repairs makes as it is.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub products: Vec<String>,
     /// The files of the skills whose scripts the plan runs, by path, where the others were not
     /// approved in advance: they were when they were installed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub skills: Vec<Pin>,
+}
+
+impl Approved {
+    /// Whether it was approved before it began, by the files of the whole workspace.
+    pub fn is_in_advance(&self) -> bool {
+        !self.pins.is_empty()
+    }
 }

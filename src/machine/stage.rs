@@ -134,6 +134,8 @@ impl Machine {
             // A round may let anything begin anew.
             && parts.replan.is_none()
             && self.inherited.is_empty()
+            // What was approved is looked at when a step begins.
+            && !self.looks_first
             && self.could_be_staged(spot)
     }
 

@@ -30,6 +30,8 @@ pub struct Machine {
     pub(super) inherited: BTreeSet<Spot>,
     /// Places that are staged and being taken back, since others come before them.
     pub(super) recalled: BTreeSet<Spot>,
+    /// Whether the workspace is looked at when a step begins, so that nothing is staged.
+    pub(super) looks_first: bool,
 }
 
 /// What follows from an input: facts, and what the world must do once they are durable.
@@ -64,6 +66,16 @@ impl Machine {
             now: Moment::default(),
             inherited: BTreeSet::new(),
             recalled: BTreeSet::new(),
+            looks_first: false,
+        }
+    }
+
+    /// Has the workspace looked at when a step begins, if that is asked.
+    #[must_use]
+    pub fn looking_first(self, looks_first: bool) -> Self {
+        Self {
+            looks_first,
+            ..self
         }
     }
 

@@ -73,7 +73,7 @@ pub(super) fn pruned(connection: &Connection) -> rusqlite::Result<BTreeSet<i64>>
 /// Whether an approval is good for other runs, too. One that was signed for this run alone, in the
 /// moment in which it began, is used up with it: there is no second run of the same id.
 pub(super) fn is_for_more(approved: &Approved) -> bool {
-    !approved.pins.is_empty()
+    approved.is_in_advance()
 }
 
 /// The uses that a run's events record, of approvals that are good for other runs, too.

@@ -7,7 +7,7 @@ use crate::support::Sandbox;
 
 /// The desired state is that there is a file; a repair writes down that it was done.
 const REPAIRED: &str = "on_failure: spawn_plan\nverify: [{name: shut, run: test -f shut}]\n";
-const SHUTS: &str = "repair: {steps: [{id: shut, run: 'touch shut; echo done >> repairs'}]}\n";
+const SHUTS: &str = "repair: {steps: [{id: shut, run: 'touch shut; echo done >> repairs', writes: [shut, repairs]}]}\n";
 
 fn repairs(sandbox: &Sandbox) -> usize {
     sandbox.read("repairs").lines().count()

@@ -5,7 +5,7 @@ use clap::Args;
 
 use super::refused::refused;
 use super::skilled::skills_hold;
-use super::{Rules, owner, pins, token_path};
+use super::{Rules, owner, pins, token_path, tree};
 use crate::approval::{
     Approvers, Bound, Nonce, PlanRef, Policy, Refusal, Scope, Statement, Subject, Token, VERSION,
     Valid, Verdict, plan_digest, verify,
@@ -15,7 +15,7 @@ use crate::cli::load::Ready;
 use crate::cli::{Exit, Failure, Ui, Workspace, normal};
 use crate::digest::Digest;
 use crate::exec::pinned;
-use crate::machine::{ApprovalPolicy, Approved, Pin};
+use crate::machine::{Approved, Pin};
 use crate::model::Object;
 use crate::name::RunId;
 use crate::store::{Reader, StoreError};
@@ -51,6 +51,8 @@ struct Start<'a> {
     run: &'a RunId,
     params: &'a Object,
     pins: Vec<Pin>,
+    /// What else was approved as made.
+    products: Vec<String>,
 }
 
 /// Whether a run may begin. By policy `owner` who runs it signs for it; by policy `reviewed`, and
@@ -62,15 +64,23 @@ pub fn enter(
     args: &ApprovalArgs,
 ) -> Result<Entered, Failure> {
     let mut rules = Rules::of(ui, &ready.workspace)?;
+    let demanded = args.require_approval || args.approval.is_some();
+    let in_advance = demanded || rules.approvers.policy == Policy::Reviewed;
+    let (pins, products) = if in_advance {
+        let bound = tree(ui, ready, params)?;
+        (bound.files, bound.products)
+    } else {
+        (pins(ready, params)?, Vec::new())
+    };
     let start = Start {
         ready,
         run,
         params,
-        pins: pins(ui, ready, params)?,
+        pins,
+        products,
     };
     skills_hold(ui, ready, &start.pins, false)?;
-    let demanded = args.require_approval || args.approval.is_some();
-    if demanded || rules.approvers.policy == Policy::Reviewed {
+    if in_advance {
         return by_token(ui, &start, &rules, args);
     }
     let secret = (args.key.as_deref(), &args.passphrase);
@@ -185,10 +195,7 @@ fn verified(
         (Vec::new(), of_skills(ready, &start.pins))
     };
     let approved = Approved {
-        policy: match approvers.policy {
-            Policy::Owner => ApprovalPolicy::Owner,
-            Policy::Reviewed => ApprovalPolicy::Reviewed,
-        },
+        policy: approvers.policy.into(),
         token: token.digest(),
         plan: statement.plan.digest,
         by,
@@ -198,6 +205,7 @@ fn verified(
         expires: statement.expires,
         initiator,
         pins,
+        products: start.products.clone(),
         skills,
     };
     let path = token_path(std::path::Path::new(&ready.path));

@@ -1,6 +1,6 @@
 //! Approvals of plans: made by `wf approve`, asked for before a run begins.
 //!
-//! [`Rules`] says who may approve in a workspace, [`pins`](pins()) what exactly is approved, [`enter`]
+//! [`Rules`] says who may approve in a workspace, [`tree`] what exactly is approved in advance, [`enter`]
 //! whether a run may begin, and [`go_on`] whether one that began may go on.
 //!
 //! **Invariant:** what is refused here has started nothing and has recorded nothing.
@@ -28,7 +28,7 @@ pub use ask::{AnswerArgs, answer};
 pub use entry::{ApprovalArgs, Entered, enter, read as read_token, used as used_token};
 pub use lines::changed;
 pub use owner::signer;
-use pins::{pins, token_path};
+use pins::{Bound as BoundFiles, pins, token_path, tree, tree_again};
 pub use plan::{may_sign, write as write_token};
 pub use questions::{Posed, posed};
 pub use resumed::go_on;

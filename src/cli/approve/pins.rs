@@ -1,42 +1,84 @@
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use crate::cli::load::Ready;
+use crate::cli::revision::tracked;
 use crate::cli::{Exit, Failure, Ui};
 use crate::digest::Digest;
-use crate::exec::fixed::Site;
-use crate::exec::pinned;
-use crate::machine::Pin;
+use crate::exec::{Unable, keyfile, pinned, view};
+use crate::machine::{Approved, Pin};
 use crate::model::{Given, Object};
 
-/// What an approval of a plan is bound to: every text that it is made of, and every file that it
-/// executes, as they are now. Sorted by path. Of a goal it is always the whole: what looks and
-/// what repairs, whatever the cycle gives to it.
-pub fn pins(ui: &Ui, ready: &Ready, params: &Object) -> Result<Vec<Pin>, Failure> {
-    let mut pins: Vec<Pin> = ready
-        .sources
-        .iter()
-        .map(|(path, text)| Pin {
-            path: path.clone(),
-            digest: Digest::of(text.as_bytes()),
-        })
-        .collect();
-    let host = ui.env.host();
-    let (plan, params) = match &ready.goal {
-        Some(of) => (&of.whole, without_given(params)),
-        None => (&ready.plan, params.clone()),
-    };
-    let site = Site {
-        root: &ready.workspace.root,
-        host: &host,
-        params: Some(&params),
-    };
-    let executed =
-        pinned::files(plan, site).map_err(|unable| Failure::new(Exit::Usage, unable.why))?;
-    pins.extend(
-        executed
-            .into_iter()
-            .map(|(path, digest)| Pin { path, digest }),
-    );
+/// What an approval in advance of a plan is bound to.
+#[derive(Clone, Debug)]
+pub struct Bound {
+    /// The files of the workspace, and every text that the plan is made of. Sorted by path.
+    pub files: Vec<Pin>,
+    /// What the plan says that it makes, as globs: that is approved with it, whatever it is.
+    pub products: Vec<String>,
+}
+
+/// What an approval of a plan is bound to that is signed in the moment in which its run begins: every text that
+/// it is made of, and every file that it names, as they are now. Sorted by path.
+pub fn pins(ready: &Ready, params: &Object) -> Result<Vec<Pin>, Failure> {
+    let (plan, params) = (whole(ready), without_given(ready, params));
+    let named = pinned::files(plan, &ready.workspace.root, &params).map_err(unreadable)?;
+    let named = named.into_iter();
+    with_texts(ready, named.map(|(path, digest)| Pin { path, digest }))
+}
+
+/// What an approval of a plan in advance is bound to: the whole workspace as it is now, but for what the plan
+/// makes. Of a goal that is the whole of it: what looks and what repairs, whatever the cycle gives to it.
+pub fn tree(ui: &Ui, ready: &Ready, params: &Object) -> Result<Bound, Failure> {
+    let tracked = tracked(&ready.workspace.root);
+    // Nothing is known of a workspace that no commit holds.
+    let tracked = tracked.filter(|files| files.contains(Path::new(&ready.path)));
+    bound(ui, ready, params, tracked.as_ref())
+}
+
+/// The same of a run that began: what of the approved files there is now.
+pub fn tree_again(
+    ui: &Ui,
+    ready: &Ready,
+    params: &Object,
+    approved: &Approved,
+) -> Result<Bound, Failure> {
+    let files = approved.pins.iter().map(|pin| PathBuf::from(&pin.path));
+    bound(ui, ready, params, Some(&files.collect()))
+}
+
+fn bound(
+    ui: &Ui,
+    ready: &Ready,
+    params: &Object,
+    tracked: Option<&BTreeSet<PathBuf>>,
+) -> Result<Bound, Failure> {
+    let products = view::products(whole(ready), &without_given(ready, params));
+    let workspace = &ready.workspace;
+    let keys = keyfile::folders(&ui.env.host()).into_iter();
+    let apart: Vec<PathBuf> = keys.chain([workspace.state.clone()]).collect();
+    let files = view::tree((&workspace.root, &apart), &products, tracked);
+    Ok(Bound {
+        files: with_texts(ready, files.map_err(unreadable)?)?,
+        products,
+    })
+}
+
+fn unreadable(unable: Unable) -> Failure {
+    Failure::new(Exit::Usage, unable.why)
+}
+
+/// A plan, or all of a goal.
+fn whole(ready: &Ready) -> &std::sync::Arc<crate::model::Plan> {
+    ready.goal.as_ref().map_or(&ready.plan, |of| &of.whole)
+}
+
+fn with_texts(ready: &Ready, files: impl IntoIterator<Item = Pin>) -> Result<Vec<Pin>, Failure> {
+    let texts = ready.sources.iter().map(|(path, text)| Pin {
+        path: path.clone(),
+        digest: Digest::of(text.as_bytes()),
+    });
+    let mut pins: Vec<Pin> = texts.chain(files).collect();
     pins.sort();
     pins.dedup();
     if let Some([one, _]) = pins
@@ -49,10 +91,10 @@ pub fn pins(ui: &Ui, ready: &Ready, params: &Object) -> Result<Vec<Pin>, Failure
     Ok(pins)
 }
 
-/// Parameters with what a cycle gives as it is where none does.
-fn without_given(params: &Object) -> Object {
+/// Parameters; of a goal, with what a cycle gives as it is where none does.
+fn without_given(ready: &Ready, params: &Object) -> Object {
     let mut params = params.clone();
-    for given in Given::ALL {
+    for given in Given::ALL.into_iter().filter(|_| ready.goal.is_some()) {
         if let Some(value) = params.get_mut(given.as_str()) {
             *value = given.default_value().into();
         }

@@ -9,7 +9,7 @@ use super::entry::{plan_ref, read, usage, used};
 use super::standing::spawned;
 use super::view::{changes, shown, signed};
 use super::withdrawal::withdrawal;
-use super::{AnswerArgs, Rules, pins, token_path};
+use super::{AnswerArgs, Rules, token_path, tree};
 use crate::approval::{Nonce, Refusal, Scope, Statement, Token, VERSION, Verdict};
 use crate::bus::Act;
 use crate::cli::keys::{self, OwnKey, PassphraseArgs};
@@ -105,7 +105,7 @@ pub fn approve(ui: &Ui, path: &Path, args: &PlanArgs) -> Result<Exit, Failure> {
     };
     may_sign(&rules, &key)?;
     let bounds = bounds(ui, (ready.plan.parts(), ready.goal.is_some()), &args.bounds)?;
-    let pins = pins(ui, &ready, &bounds.given)?;
+    let pins = tree(ui, &ready, &bounds.given)?.files;
     let proposal = Proposal {
         ready,
         bounds,

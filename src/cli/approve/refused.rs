@@ -2,21 +2,31 @@ use super::before::text_of;
 use super::lines::changed;
 use crate::approval::{Difference, Refusal};
 use crate::cli::{Exit, Failure, Ui, Workspace};
-use crate::report::{BAD, paint};
+use crate::report::{BAD, paint, plural};
 
 /// Refuses to run a plan: says why, shows what is different where that is known, and what to do.
 pub(super) fn refused(ui: &Ui, workspace: &Workspace, path: &str, refusal: &Refusal) -> Failure {
     if let Refusal::Changed(files) = refusal {
-        for file in files {
-            ui.say(&shown(workspace, file));
-        }
+        ui.say(&shown(workspace, files));
     }
     let message = format!("{path} may not run: {refusal}");
     Failure::new(Exit::Approval, message).hint(refusal.remedy())
 }
 
-/// A file that is not what was approved, with the lines that differ.
-pub(super) fn shown(workspace: &Workspace, file: &Difference) -> String {
+/// How many files are shown.
+const SHOWN: usize = 20;
+
+/// The files that are not what was approved, the first of them with the lines that differ.
+pub(super) fn shown(workspace: &Workspace, files: &[Difference]) -> String {
+    let first = files.iter().take(SHOWN);
+    let mut text: String = first.map(|file| one(workspace, file)).collect();
+    if let Some(more) = files.len().checked_sub(SHOWN).filter(|more| *more > 0) {
+        text.push_str(&format!("… and {}\n", plural(more, "more file")));
+    }
+    text
+}
+
+fn one(workspace: &Workspace, file: &Difference) -> String {
     let short = |digest: Option<crate::digest::Digest>| {
         digest.map_or_else(|| "none".to_owned(), |digest| digest.short())
     };

@@ -3,7 +3,7 @@ use std::path::Path;
 use super::refused::refused;
 use super::skilled::skills_hold;
 use super::standing::spawned;
-use super::{Rules, pins, token_path};
+use super::{Rules, token_path, tree_again};
 use crate::approval::{Policy, Refusal, Subject, Token, allows, check};
 use crate::cli::load::Ready;
 use crate::cli::{Failure, Ui};
@@ -65,10 +65,10 @@ fn check_again(
     };
     // Of a run that signed for itself only the texts are looked at: what it executes may be what
     // it made.
-    let files = if approved.pins.is_empty() {
-        token.statement().files.clone()
+    let files = if approved.is_in_advance() {
+        tree_again(ui, ready, params, approved)?.files
     } else {
-        pins(ui, ready, params)?
+        token.statement().files.clone()
     };
     let mut approvers = rules.approvers.clone();
     if token.statement().run.is_some() {

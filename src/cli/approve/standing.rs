@@ -8,7 +8,7 @@ use super::entry::{ApprovalArgs, Entered, enter, read, used};
 use super::refused::refused;
 use super::skilled::skills_hold;
 use super::withdrawal::withdrawal;
-use super::{Rules, pins, token_path};
+use super::{BoundFiles, Rules, token_path, tree};
 use crate::approval::{
     Approvers, Policy, Refusal, Scope, SpawnPolicy, Spawned, Subject, Token, Valid, allows,
     plan_digest, verify,
@@ -18,7 +18,7 @@ use crate::cli::{Exit, Failure, Ui};
 use crate::digest::Digest;
 use crate::exec::pinned;
 use crate::goal::Part;
-use crate::machine::{ApprovalPolicy, Approved, Pin};
+use crate::machine::{Approved, Pin};
 use crate::model::{GoalApproval, Object, Plan};
 use crate::name::RunId;
 
@@ -41,7 +41,10 @@ pub fn enter_goal(
     if !(reviewed || repairs) {
         return enter(ui, ready, (run, params), &ApprovalArgs::default());
     }
-    let pins = pins(ui, ready, params)?;
+    let BoundFiles {
+        files: pins,
+        products,
+    } = tree(ui, ready, params)?;
     skills_hold(ui, ready, &pins, false)?;
     let path = token_path(&ready.workspace.root.join(&ready.path));
     let workspace = &ready.workspace;
@@ -69,10 +72,7 @@ pub fn enter_goal(
         .map_err(|refusal| refused(ui, workspace, &ready.path, &refusal))?;
     let statement = token.statement();
     let approved = Approved {
-        policy: match rules.approvers.policy {
-            Policy::Owner => ApprovalPolicy::Owner,
-            Policy::Reviewed => ApprovalPolicy::Reviewed,
-        },
+        policy: rules.approvers.policy.into(),
         token: token.digest(),
         plan: statement.plan.digest,
         by,
@@ -82,6 +82,7 @@ pub fn enter_goal(
         expires: statement.expires,
         initiator: start.initiator,
         pins: start.pins,
+        products,
         skills: Vec::new(),
     };
     let path = token_path(Path::new(&ready.path)).display().to_string();

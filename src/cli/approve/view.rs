@@ -71,6 +71,7 @@ pub(super) fn changes(proposal: &Proposal, last: &Result<Token, Refusal>) -> Str
         .statement()
         .files
         .iter()
+        .filter(|pin| is_text(ready, &pin.path))
         .filter_map(|pin| {
             let known = text_of(&ready.workspace, &pin.path, pin.digest)?;
             Some((pin.path.clone(), known.into_bytes()))
@@ -82,10 +83,15 @@ pub(super) fn changes(proposal: &Proposal, last: &Result<Token, Refusal>) -> Str
         let new = Consent::of(&ready.plan, &ready.path).of_any(goals.1);
         text.push_str(&diff(&old, &new).text());
     }
-    for file in &different {
-        text.push_str(&difference(&ready.workspace, file));
-    }
+    text.push_str(&difference(&ready.workspace, &different));
     text
+}
+
+/// Whether a plan may be made of a file: of each of these it is asked how it was before.
+fn is_text(ready: &Ready, path: &str) -> bool {
+    let mut sources = ready.sources.iter();
+    let is_of_gates = path.starts_with("gates/");
+    is_of_gates || sources.any(|(source, _)| source == path)
 }
 
 /// What is said of an approval that was signed.

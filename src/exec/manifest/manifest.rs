@@ -1,4 +1,5 @@
 use std::ffi::OsString;
+use std::path::{Path, PathBuf};
 
 /// The files of a workspace at an instant.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -40,9 +41,67 @@ impl Manifest {
     pub fn count(&self) -> u64 {
         self.top.count()
     }
+
+    /// The paths of whatever is no folder, in order.
+    pub fn files(&self) -> Vec<PathBuf> {
+        let mut found = Vec::new();
+        self.top.files(&mut PathBuf::new(), &mut found);
+        found
+    }
+
+    /// What the system says of a path that is no folder; `None`: it is one, or is not there.
+    pub(super) fn stamp(&self, path: &Path) -> Option<Stamp> {
+        let mut node = None;
+        let mut folder = Some(&self.top);
+        for part in path {
+            let entries = &folder?.entries;
+            let at = entries.binary_search_by(|(name, _)| name.as_os_str().cmp(part));
+            node = entries.get(at.ok()?).map(|(_, node)| node);
+            folder = match node {
+                Some(Node::Folder(folder)) => Some(folder),
+                _ => None,
+            };
+        }
+        match node {
+            Some(Node::File(stamp)) => Some(*stamp),
+            _ => None,
+        }
+    }
+
+    /// Leaves out files, and the folders in which nothing else was.
+    pub fn retain(&mut self, keep: &dyn Fn(&Path) -> bool) {
+        self.top.retain(&mut PathBuf::new(), keep);
+    }
 }
 
 impl Folder {
+    fn files(&self, at: &mut PathBuf, found: &mut Vec<PathBuf>) {
+        for (name, node) in &self.entries {
+            at.push(name);
+            match node {
+                Node::Folder(folder) => folder.files(at, found),
+                Node::File(_) => found.push(at.clone()),
+            }
+            at.pop();
+        }
+    }
+
+    fn retain(&mut self, at: &mut PathBuf, keep: &dyn Fn(&Path) -> bool) {
+        self.entries.retain_mut(|(name, node)| {
+            at.push(&*name);
+            let kept = match node {
+                Node::Folder(folder) => {
+                    let was_empty = folder.entries.is_empty();
+                    folder.retain(at, keep);
+                    was_empty || !folder.entries.is_empty()
+                }
+                Node::File(_) => keep(at),
+            };
+            at.pop();
+            kept
+        });
+    }
+
     fn count(&self) -> u64 {
         let entries = self.entries.iter().map(|(_, node)| match node {
             Node::Folder(folder) => 1 + folder.count(),

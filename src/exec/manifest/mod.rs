@@ -8,11 +8,13 @@
 //! ```
 //!
 //! Nothing is read but names, kinds, modes, inodes, sizes and times: a file that was changed and put
-//! back counts as changed.
+//! back counts as changed. Where somebody must agree with what is in the files, each is read once
+//! ([`Manifest::digest`]).
 //!
 //! **Invariant:** a walk follows no link and leaves no folder by its name: it goes from descriptor to
 //! descriptor.
 
+mod content;
 mod difference;
 #[expect(
     clippy::module_inception,

@@ -141,7 +141,7 @@ impl Walk<'_> {
     }
 }
 
-fn stamp(stat: &Stat) -> Stamp {
+pub(super) fn stamp(stat: &Stat) -> Stamp {
     let nanos = |seconds: i64, rest: u64| {
         let rest = i64::try_from(rest).unwrap_or_default();
         seconds.saturating_mul(1_000_000_000).saturating_add(rest)

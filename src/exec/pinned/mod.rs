@@ -1,14 +1,14 @@
-//! Pins: the files of the workspace that a plan executes, as they were when it was approved.
+//! Pins: the files of the workspace that a plan names, as they were when it was approved.
 //!
-//! [`files()`] says which those are, [`Pins`] holds them, and [`Pins::hold`] looks at them when a
-//! process starts: each is found from the workspace's own descriptor, part by part, and read
-//! through what was opened. A compiled program is executed through that descriptor too; of what an
-//! interpreter opens once more, [`Held`] says afterwards whether it was touched meanwhile.
+//! [`files()`] says which those are: what the texts of steps, checks and gates name as it stands, and all files of
+//! the skills whose scripts are run. Of a run that is approved in the moment in which it begins they tell a reader of
+//! the approval what ran; a run that was approved in advance is bound by the whole tree
+//! ([`view`](super::view)).
+//!
+//! [`Pins`] holds those of skills: they were approved when they were installed, so each is looked at when a process
+//! starts, and [`Held`] says afterwards whether one was touched meanwhile.
 //!
 //! A link is pinned as git keeps it: its content is the path that it leads to.
-//!
-//! **Invariant:** what a plan executes is found by the same function when it is approved and when
-//! a process starts.
 
 mod files;
 mod held;

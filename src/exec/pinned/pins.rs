@@ -2,40 +2,28 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use globset::GlobSet;
 use serde::{Deserialize, Serialize};
 
 use super::files::{skill_files, skills};
-use super::held::{Held, Seen};
-use super::trail::{End, Post, follow};
+use super::held::Held;
+use super::trail::{End, follow};
 use crate::digest::Digest;
-use crate::exec::Unable;
-use crate::exec::files::globs;
-use crate::exec::fixed::{Looked, Role, Said, executed, tidy};
 use crate::exec::process::Command;
-use crate::exec::view::{family, product_globs};
+use crate::exec::{Unable, view};
 use crate::model::Plan;
 
-/// How a file that is not what was approved may be had.
-const REMEDY: &str =
-    "approve the plan again, or let the step that makes it name it in its `artifacts`";
+/// How a file of a skill that is not what was approved may be had.
+const REMEDY: &str = "a skill is used as it was locked: take the change back, or lock the skill (wf skill lock) and begin anew";
 
-/// The same of a file of a skill, which no step may make.
-const REMEDY_OF_SKILL: &str = "a skill is used as it was locked: take the change back, or lock the skill (wf skill lock) and begin anew";
-
-/// The files that were approved: only these are executed.
+/// The files of skills that were approved: only these are executed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Pins {
     /// The workspace's root; absolute.
     root: PathBuf,
     /// By paths relative to it.
     files: BTreeMap<String, Digest>,
-    /// What steps say that they make, as globs: that is approved with them.
-    products: Vec<String>,
     /// The folders of the skills whose scripts are run: of them, every file counts.
     skills: BTreeSet<String>,
-    /// Whether nothing but these files of skills was approved in advance.
-    only_skills: bool,
 }
 
 impl Pins {
@@ -45,145 +33,82 @@ impl Pins {
         root: &Path,
         files: impl IntoIterator<Item = (String, Digest)>,
     ) -> Self {
-        let products = family(plan)
-            .into_iter()
-            .flat_map(|plan| product_globs(plan));
         Self {
             root: root.to_path_buf(),
             files: files.into_iter().collect(),
-            products: products.collect(),
             skills: skills(plan),
-            only_skills: false,
         }
     }
 
-    /// The pins of a run of which only the files of skills were approved in advance.
-    #[must_use]
-    pub fn only_skills(self) -> Self {
-        Self {
-            only_skills: true,
-            ..self
-        }
-    }
-
-    /// The files and their digests.
-    pub fn files(&self) -> impl Iterator<Item = (&str, &Digest)> {
-        self.files
-            .iter()
-            .map(|(path, digest)| (path.as_str(), digest))
-    }
-
-    /// Looks whether all that a command executes is what was approved.
+    /// Looks whether the skills that a command names are what was approved.
     pub fn hold(&self, command: &Command) -> Result<Held, Unable> {
-        let products = globs(self.products.iter().map(String::as_str));
-        let vars = command.env.iter().cloned();
-        let said = Said {
-            argv: command.argv.iter().cloned().map(Some).collect(),
-            vars: vars.map(|(name, value)| (name, Some(value))).collect(),
-            cwd: command.cwd.clone(),
-            root: &self.root,
-        };
         let mut held = Held::new(&self.root);
-        let executed = executed(said, &mut Looked::default());
         let words = self.words(command);
-        for folder in self.run_from(&words, executed.keys()) {
-            self.whole(folder, &mut held)?;
-        }
-        // Some folders of a skill are no part of it, and nothing in them was approved.
-        let of_skills = words.iter().chain(executed.keys());
-        for path in of_skills.filter(|path| self.is_of_skill(path)) {
-            held.see(self.look(path, Role::Script, &[])?);
-        }
-        let others = executed.into_iter().filter(|_| !self.only_skills);
-        for (path, role) in others {
-            if !is_product(&products, &path) {
-                held.see(self.look(&path, role, &products)?);
+        let is_named = |folder: &Path| words.iter().any(|word| word.starts_with(folder));
+        for folder in self
+            .skills
+            .iter()
+            .filter(|folder| is_named(Path::new(folder)))
+        {
+            // A script may read each of them, and one that was not there when it was approved could take the
+            // place of another. No step makes them.
+            for path in skill_files(&self.root, folder)? {
+                self.look(&path, &mut held)?;
             }
         }
-        // A sandbox finds its program in its own view.
-        if command.sandbox.is_none() {
-            held.direct(command);
+        // Some folders of a skill are no part of it, and nothing in them was approved.
+        let is_of_skill = |word: &Path| self.skills.iter().any(|folder| word.starts_with(folder));
+        for path in words.iter().filter(|word| is_of_skill(word)) {
+            if let Some(path) = path.to_str() {
+                self.look(path, &mut held)?;
+            }
         }
         Ok(held)
     }
 
     /// The words of a command that could be paths, relative to the root.
-    fn words(&self, command: &Command) -> Vec<String> {
-        let words = command.argv.iter();
-        let words = words.map(|word| tidy(&command.cwd.join(word)));
-        let below = words.filter_map(|word| {
-            let below = word.strip_prefix(&self.root).ok()?;
-            Some(below.to_str()?.to_owned())
-        });
-        below.collect()
-    }
-
-    /// The skills that a command runs something of.
-    fn run_from<'a>(
-        &'a self,
-        words: &'a [String],
-        executed: impl Iterator<Item = &'a String> + Clone,
-    ) -> impl Iterator<Item = &'a String> {
-        self.skills.iter().filter(move |folder| {
-            let mut all = words.iter().chain(executed.clone());
-            all.any(|path| Path::new(path).starts_with(folder))
-        })
-    }
-
-    fn is_of_skill(&self, path: &str) -> bool {
-        let mut skills = self.skills.iter();
-        skills.any(|folder| Path::new(path).starts_with(folder))
-    }
-
-    /// Looks at all files of a skill: a script may read each of them, and one that was not there
-    /// when it was approved could take the place of another. No step makes them.
-    fn whole(&self, folder: &str, held: &mut Held) -> Result<(), Unable> {
-        for path in skill_files(&self.root, folder)? {
-            held.see(self.look(&path, Role::Script, &[])?);
-        }
-        Ok(())
+    fn words(&self, command: &Command) -> BTreeSet<PathBuf> {
+        let cwd = command
+            .cwd
+            .strip_prefix(&self.root)
+            .unwrap_or(Path::new(""));
+        let texts = command.argv.iter();
+        texts
+            .flat_map(|text| {
+                let text = text.replace(&format!("{}/", self.root.display()), "");
+                let below = view::named_in(&text, Path::new(""));
+                below.into_iter().chain(view::named_in(&text, cwd))
+            })
+            .collect()
     }
 
     /// Looks at one file.
-    fn look(&self, path: &str, role: Role, products: &[GlobSet]) -> Result<Seen, Unable> {
+    fn look(&self, path: &str, held: &mut Held) -> Result<(), Unable> {
         let unable =
             |error: std::io::Error| Unable::logical(format!("cannot read `{path}`: {error}"));
         let (posts, end) = follow(&self.root, path, true).map_err(unable)?;
         for post in &posts {
-            if !is_product(products, &post.path) {
-                self.compare(path, role, post)?;
-            }
+            let said = match self.files.get(&post.path) {
+                Some(pin) if *pin == post.digest => continue,
+                Some(_) if post.is_link => "approved file is a link now",
+                Some(_) => "approved file was changed",
+                None if post.is_link && self.files.contains_key(path) => {
+                    "approved file is a link now"
+                }
+                None => "file was not approved",
+            };
+            return Err(refusal(said, path));
         }
         if end == End::Nothing && self.files.contains_key(path) {
-            return Err(self.refusal(path, &format!("approved file is gone: {path}")));
+            return Err(refusal("approved file is gone", path));
         }
-        Ok(Seen::new(path, role, posts))
-    }
-
-    fn compare(&self, named: &str, role: Role, post: &Post) -> Result<(), Unable> {
-        let said = match self.files.get(&post.path) {
-            Some(pin) if *pin == post.digest => return Ok(()),
-            Some(_) if post.file.is_some() => format!("approved file was changed: {}", post.path),
-            Some(_) => format!("approved file is a link now: {}", post.path),
-            None if post.file.is_none() && self.files.contains_key(named) => {
-                format!("approved file is a link now: {named}")
-            }
-            None if role == Role::Read => return Ok(()),
-            None => format!("file was not approved: {named}"),
-        };
-        Err(self.refusal(named, &said))
-    }
-
-    fn refusal(&self, path: &str, said: &str) -> Unable {
-        let remedy = if self.is_of_skill(path) {
-            REMEDY_OF_SKILL
-        } else {
-            REMEDY
-        };
-        Unable::logical(format!("{said}; {remedy}"))
+        if !posts.is_empty() {
+            held.see(path, posts);
+        }
+        Ok(())
     }
 }
 
-fn is_product(products: &[GlobSet], path: &str) -> bool {
-    products.iter().any(|glob| glob.is_match(path))
+fn refusal(said: &str, path: &str) -> Unable {
+    Unable::logical(format!("{said}: {path}; {REMEDY}"))
 }

@@ -27,8 +27,8 @@ pub(super) struct Post {
     pub(super) digest: Digest,
     /// Which one it is, and when it was touched.
     pub(super) stamp: Stamp,
-    /// The file, opened for reading; `None`: it is a link.
-    pub(super) file: Option<File>,
+    /// Whether it is a link.
+    pub(super) is_link: bool,
 }
 
 /// Which file, and when it was last touched; it differs also for one that was changed and put back.
@@ -59,11 +59,6 @@ impl Stamp {
     /// The stamp of an open file.
     pub(super) fn of_open(file: &File) -> Option<Self> {
         rustix::fs::fstat(file).ok().map(|found| Self::of(&found))
-    }
-
-    /// Whether the content cannot have changed: permissions and names may have.
-    pub(super) fn has_content_of(&self, other: &Self) -> bool {
-        (self.inode, self.size, self.modified) == (other.inode, other.size, other.modified)
     }
 }
 
@@ -161,27 +156,27 @@ impl Walk {
             path: self.path_of(part)?,
             digest: Digest::of(target.as_bytes()),
             stamp: Stamp::of(stat),
-            file: None,
+            is_link: true,
         });
         Ok(self.turn(Path::new(OsStr::from_bytes(target.as_bytes()))))
     }
 
     fn file(&mut self, part: &OsStr, found: &OwnedFd, stat: &Stat) -> io::Result<()> {
         let path = self.path_of(part)?;
-        let (digest, stamp, file) = if self.read {
+        let (digest, stamp) = if self.read {
             let file = File::open(format!("/proc/self/fd/{}", found.as_raw_fd()))?;
             let digest = Digest::of_reader(&file)?;
             // As it is once it was read.
             let stamp = Stamp::of_open(&file).unwrap_or(Stamp::of(stat));
-            (digest, stamp, Some(file))
+            (digest, stamp)
         } else {
-            (Digest::of(b""), Stamp::of(stat), None)
+            (Digest::of(b""), Stamp::of(stat))
         };
         self.posts.push(Post {
             path,
             digest,
             stamp,
-            file,
+            is_link: false,
         });
         Ok(())
     }

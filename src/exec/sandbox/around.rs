@@ -53,13 +53,15 @@ impl Around {
         self.sandbox(layer, &check.read, check.network, &check.limits)
     }
 
-    /// The sandbox of a step, which may write this output file; `None`: it asks for none.
-    pub fn of_step(&self, step: &Step, output: &Path) -> Option<Sandbox> {
+    /// The sandbox of a step, which may write this output file, and to which these paths of the workspace seem to
+    /// be empty; `None`: it asks for none.
+    pub fn of_step(&self, step: &Step, output: &Path, unseen: &[PathBuf]) -> Option<Sandbox> {
         let allow = step.allow.as_ref()?;
         let layer = Layer::Direct {
             write: allow.write.clone(),
             files: vec![output.to_path_buf()],
             control: ungranted(&self.control, &allow.write),
+            unseen: unseen.to_vec(),
         };
         Some(Sandbox {
             programs: allow.exec.clone(),
@@ -80,6 +82,7 @@ impl Around {
             write: Vec::new(),
             files: folders,
             control: Vec::new(),
+            unseen: Vec::new(),
         };
         Sandbox {
             root: at.to_path_buf(),

@@ -71,5 +71,8 @@ pub enum Layer {
         /// What is not written although it lies in a folder that is: relative to the workspace.
         #[serde(default)]
         control: Vec<String>,
+        /// What of it seems to be empty: relative to the workspace.
+        #[serde(default)]
+        unseen: Vec<PathBuf>,
     },
 }

@@ -8,7 +8,7 @@ use std::os::unix::ffi::OsStringExt as _;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{Mode, OFlags, ResolveFlags};
+use rustix::fs::{FileType, Mode, OFlags, ResolveFlags};
 use rustix::mount::{MountFlags, MountPropagationFlags, UnmountFlags};
 
 use super::limits::{PROCESSES, numbers_are_own};
@@ -85,6 +85,18 @@ pub(super) fn unlinked(root: &impl AsFd, path: &Path) -> io::Result<OwnedFd> {
         Mode::empty(),
         resolve,
     )?)
+}
+
+/// Lets a file or folder of the new root seem to be empty.
+pub(super) fn cover(root: &OwnedFd, path: &Path) -> io::Result<()> {
+    let place = unlinked(root, path)?;
+    let kind = FileType::from_raw_mode(rustix::fs::fstat(&place)?.st_mode);
+    let nothing = if kind == FileType::Directory {
+        "/void"
+    } else {
+        "/empty"
+    };
+    rustix::mount::mount_bind(nothing, by_descriptor(&place)).map_err(io::Error::from)
 }
 
 /// Makes a folder below another, with those on the way.

@@ -12,8 +12,8 @@ use rustix::fs::{Mode, OFlags, ResolveFlags};
 use rustix::mount::{MountFlags, UnmountFlags};
 
 use super::mount::{
-    Access, NEW, OLD, PLAIN, aside, beneath, bind, by_descriptor, devices, make, new, open, over,
-    overlay, processes, remount, scratch, tmpfs, unlinked,
+    Access, NEW, OLD, PLAIN, aside, beneath, bind, by_descriptor, cover, devices, make, new, open,
+    over, overlay, processes, remount, scratch, tmpfs, unlinked,
 };
 use super::places::{EMPTY_FILES, EMPTY_FOLDERS};
 use super::view::{covered, visible};
@@ -224,8 +224,21 @@ impl<'a> View<'a> {
                 over(Path::new("/void"), &at).map_err(said(&nothing(path)))?;
             }
         }
+        self.hide_unseen()
+            .map_err(said("hide what was not approved"))?;
         self.hide_private()
             .map_err(said("hide private files of the system"))
+    }
+
+    /// What of the workspace is not to be seen.
+    fn hide_unseen(&self) -> io::Result<()> {
+        let Layer::Direct { unseen, .. } = &self.sandbox.layer else {
+            return Ok(());
+        };
+        let workspace = self.canonical(&self.sandbox.root).unwrap_or_default();
+        let root = open(Path::new(NEW))?;
+        let mut unseen = unseen.iter();
+        unseen.try_for_each(|path| cover(&root, &workspace.join(path)))
     }
 
     /// What of the system others cannot read.
@@ -245,14 +258,8 @@ impl<'a> View<'a> {
         let root = open(Path::new(NEW))?;
         for one in private::but(&granted, private, &|path| new(path))? {
             // What is not shown, or gone by now, needs not be hidden.
-            if let Ok(place) = unlinked(&root, &one) {
-                let kind = rustix::fs::FileType::from_raw_mode(rustix::fs::fstat(&place)?.st_mode);
-                let nothing = if kind == rustix::fs::FileType::Directory {
-                    "/void"
-                } else {
-                    "/empty"
-                };
-                rustix::mount::mount_bind(nothing, by_descriptor(&place))?;
+            if unlinked(&root, &one).is_ok() {
+                cover(&root, &one)?;
             }
         }
         Ok(())

@@ -21,7 +21,7 @@ impl Declared {
         for (at, plan) in family(plan).into_iter().enumerate() {
             let params = (at == 0).then_some(params);
             for step in plan.steps() {
-                globs.extend(products(step, params));
+                globs.extend(made(step, params));
                 grants.extend(writes(step));
             }
         }
@@ -31,6 +31,13 @@ impl Declared {
             globs: files::globs(globs.iter().map(String::as_str)),
             grants,
         }
+    }
+
+    /// This, and what else was approved as made, as globs.
+    pub(super) fn and(mut self, products: &[String]) -> Self {
+        let products = products.iter().map(String::as_str);
+        self.globs.extend(files::globs(products));
+        self
     }
 
     /// This, and what a plan that is used declares, now that its parameters are known.
@@ -51,6 +58,25 @@ impl Declared {
         let mut grants = self.grants.iter();
         grants.any(|grant| path.starts_with(grant) && repository(path) == repository(grant))
     }
+}
+
+/// What the steps of a plan, and of all plans that it uses, say that they make, as globs.
+pub fn products(plan: &Arc<Plan>, params: &Object) -> Vec<String> {
+    let mut globs = Vec::new();
+    for (at, plan) in family(plan).into_iter().enumerate() {
+        let params = (at == 0).then_some(params);
+        for step in plan.steps() {
+            globs.extend(made(step, params));
+            for granted in writes(step) {
+                let granted = globset::escape(&granted.display().to_string());
+                globs.push(format!("{granted}/**"));
+                globs.push(granted);
+            }
+        }
+    }
+    globs.sort_unstable();
+    globs.dedup();
+    globs
 }
 
 /// A plan and all that it uses, each once.
@@ -81,13 +107,13 @@ pub(in crate::exec) fn checks(plan: &Plan) -> impl Iterator<Item = &Check> {
 /// The globs of what the steps of a plan say that they make, as far as that is known before a run.
 pub(in crate::exec) fn product_globs(plan: &Plan) -> Vec<String> {
     let steps = plan.steps().iter();
-    steps.flat_map(|step| products(step, None)).collect()
+    steps.flat_map(|step| made(step, None)).collect()
 }
 
-fn products(step: &Step, params: Option<&Object>) -> impl Iterator<Item = String> {
+fn made(step: &Step, params: Option<&Object>) -> impl Iterator<Item = String> {
     let cached = step.cache.iter().flat_map(|cache| &cache.outputs);
-    let made = cached.chain(&step.artifacts).chain(&step.writes);
-    made.flat_map(move |glob| environment::globs_so_far(step, glob, params))
+    let all = cached.chain(&step.artifacts).chain(&step.writes);
+    all.flat_map(move |glob| environment::globs_so_far(step, glob, params))
 }
 
 /// What a step may write in its sandbox, whichever way it is done.

@@ -9,6 +9,29 @@ use crate::exec::environment::{ItemAlone, ParamsAlone};
 use crate::expr::Template;
 use crate::model::{Check, Object, Probe};
 
+impl View {
+    /// Looks through a view while others go on.
+    pub async fn apart<T: Send + 'static>(
+        view: &Arc<Self>,
+        look: fn(&Self) -> Result<T, Unable>,
+    ) -> Result<T, Unable> {
+        let view = Arc::clone(view);
+        blocking(move || look(&view)).await
+    }
+}
+
+async fn blocking<T: Send + 'static>(
+    look: impl FnOnce() -> Result<T, Unable> + Send + 'static,
+) -> Result<T, Unable> {
+    let lost = |_| {
+        Err(Unable::environmental(
+            "the workspace could not be looked at",
+        ))
+    };
+    let looked = tokio::task::spawn_blocking(look).await;
+    looked.unwrap_or_else(lost)
+}
+
 /// A check that is to see the workspace through a view.
 #[derive(Clone, Debug)]
 pub struct Looking {
@@ -83,12 +106,6 @@ impl Looking {
         look: impl FnOnce(&Self) -> Result<T, Unable> + Send + 'static,
     ) -> Result<T, Unable> {
         let looking = self.clone();
-        let lost = |_| {
-            Err(Unable::environmental(
-                "the workspace could not be looked at",
-            ))
-        };
-        let looked = tokio::task::spawn_blocking(move || look(&looking)).await;
-        looked.unwrap_or_else(lost)
+        blocking(move || look(&looking)).await
     }
 }

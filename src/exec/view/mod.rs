@@ -21,6 +21,7 @@ mod looking;
 mod named;
 #[cfg(test)]
 mod tests;
+mod tree;
 mod undeclared;
 #[expect(
     clippy::module_inception,
@@ -28,8 +29,11 @@ mod undeclared;
 )]
 mod view;
 
+pub use declared::products;
 pub(in crate::exec) use declared::{checks, family, product_globs};
 pub use looking::Looking;
+pub(in crate::exec) use named::{in_text as named_in, paths as named};
+pub use tree::tree;
 pub use undeclared::{Undeclared, undeclared};
 pub(in crate::exec) use view::listed;
 pub use view::{Sight, View};

@@ -8,7 +8,7 @@ use crate::model::{Check, Probe};
 
 /// The paths that a check names as they stand, relative to the workspace. What a variable or a
 /// pattern leads to is not named.
-pub(super) fn paths(check: &Check) -> BTreeSet<PathBuf> {
+pub(in crate::exec) fn paths(check: &Check) -> BTreeSet<PathBuf> {
     let texts: Vec<String> = match &check.probe {
         None => Vec::new(),
         Some(Probe::Run(script)) => vec![script.text.clone()],
@@ -21,8 +21,14 @@ pub(super) fn paths(check: &Check) -> BTreeSet<PathBuf> {
         }
     };
     let cwd = check.cwd.clone().unwrap_or_default();
-    let words = texts.into_iter().flat_map(|text| words(&text));
-    let paths = words.filter_map(|word| below(&Path::new(&cwd).join(word)));
+    let paths = texts.iter().flat_map(|text| in_text(text, Path::new(&cwd)));
+    paths.collect()
+}
+
+/// The paths that a text names which is read in a folder, both relative to the workspace.
+pub(in crate::exec) fn in_text(text: &str, cwd: &Path) -> Vec<PathBuf> {
+    let paths = words(text).into_iter();
+    let paths = paths.filter_map(|word| below(&cwd.join(word)));
     paths.filter(|path| path.parent().is_some()).collect()
 }
 

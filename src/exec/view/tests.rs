@@ -1,3 +1,5 @@
+mod bound;
+
 use std::fs;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -54,7 +56,7 @@ impl Scene {
 
     fn view(&self) -> View {
         let state = self.dir.path().join(".wf");
-        View::take((self.dir.path(), &state), &self.plan(), &Object::new())
+        View::take((self.dir.path(), &[state]), &self.plan(), &Object::new())
     }
 
     /// What the check sees after some files were written.
@@ -221,8 +223,8 @@ fn what_happens_while_a_check_looks_is_seen() {
 #[test]
 fn a_run_goes_on_with_what_was_recorded_and_with_nothing_else() {
     let scene = Scene::new();
-    let state = scene.dir.path().join(".wf");
-    let places = (scene.dir.path(), state.as_path());
+    let apart = [scene.dir.path().join(".wf")];
+    let places = (scene.dir.path(), apart.as_slice());
     let (bytes, baseline) = scene.view().record();
     assert_eq!(baseline.entries, 5);
     scene.write("src/conftest.py");

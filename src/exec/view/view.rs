@@ -8,17 +8,23 @@ use crate::digest::Digest;
 use crate::exec::Unable;
 use crate::exec::files::globs;
 use crate::exec::manifest::{Difference, Excluded, Manifest, Rules};
-use crate::machine::{Baseline, HIDDEN_LIMIT};
+use crate::machine::{Baseline, HIDDEN_LIMIT, Pin};
 use crate::model::{Check, Gate, Object, Plan, Provider};
 
 use super::declared::{Declared, family};
-use super::named;
+use super::{named, tree};
 
 /// The most paths that a message names.
 const NAMED: usize = 3;
 
 /// How a file that is changed can be judged.
 const REMEDY: &str = "name it in `writes` (with `allow`: in `allow.write`) or in `artifacts` of the step that makes it";
+
+/// How a step may begin that is kept from it by what nobody approved.
+const REMEDY_OF_NEW: &str = "remove it, have it approved (in a git repository: add it first), name it in `writes` (with `allow`: in `allow.write`) of the step that makes it, or confine this step with `allow`, so that it does not see it";
+
+/// How a step may go on whose workspace is not what was approved.
+const REMEDY_OF_APPROVED: &str = "put it back, or approve the plan again; what a step makes it names in `writes` (with `allow`: in `allow.write`) or in `artifacts`";
 
 /// What checks of a run may see of its workspace.
 #[derive(Clone, Debug)]
@@ -30,6 +36,8 @@ pub struct View {
     declared: Declared,
     /// Whether checks see the workspace as it is.
     pub(super) is_open: bool,
+    /// Whether steps, too, begin only in the workspace that was approved.
+    is_bound: bool,
 }
 
 /// The workspace just before a check.
@@ -56,16 +64,16 @@ impl View {
         })
     }
 
-    /// The view of a run that begins now. `state` is the folder of the state.
-    pub fn take((root, state): (&Path, &Path), plan: &Arc<Plan>, params: &Object) -> Self {
-        let excluded = Excluded::new([state]);
+    /// The view of a run that begins now. What lies in `apart`, the state and the keys, is no part of the workspace.
+    pub fn take((root, apart): (&Path, &[PathBuf]), plan: &Arc<Plan>, params: &Object) -> Self {
+        let excluded = Excluded::new(apart.iter().map(PathBuf::as_path));
         let start = Manifest::of(root, &excluded).map_err(|unable| unable.why);
         Self::new((root, excluded), plan, params, start)
     }
 
     /// The view of a run that began before. `record` is what was recorded then.
     pub fn recorded(
-        (root, state): (&Path, &Path),
+        (root, apart): (&Path, &[PathBuf]),
         plan: &Arc<Plan>,
         params: &Object,
         record: Result<Vec<u8>, String>,
@@ -73,7 +81,8 @@ impl View {
         let start = record.and_then(|bytes| {
             Manifest::from_bytes(&bytes).map_err(|malformed| malformed.to_string())
         });
-        Self::new((root, Excluded::new([state])), plan, params, start)
+        let excluded = Excluded::new(apart.iter().map(PathBuf::as_path));
+        Self::new((root, excluded), plan, params, start)
     }
 
     fn new(
@@ -88,7 +97,80 @@ impl View {
             start: start.map(Arc::new),
             declared: Declared::new(plan, params),
             is_open: false,
+            is_bound: false,
         }
+    }
+
+    /// The view of a run of what was approved in advance: of these files, and of what else was approved as
+    /// made. What is not among them was not there when the run began, as far as anybody sees.
+    #[must_use]
+    pub fn bound(mut self, files: &[Pin], products: &[String]) -> Self {
+        self = self.of_approved(products);
+        self.start = self.start.and_then(|start| {
+            let bound = tree::bound(&self.root, &start, &self.declared, files);
+            bound.map(Arc::new).map_err(|unable| unable.why)
+        });
+        self
+    }
+
+    /// The view of a run of what was approved in advance, whose files were compared when it began.
+    #[must_use]
+    pub fn of_approved(mut self, products: &[String]) -> Self {
+        self.declared = self.declared.and(products);
+        self.is_bound = true;
+        self
+    }
+
+    /// Whether the workspace is looked at when a step begins.
+    pub fn is_bound(&self) -> bool {
+        self.is_bound
+    }
+
+    /// What a step does not see that begins now: in a run of what was approved in advance, what was not and is not
+    /// declared. Fails if something is not as it was approved.
+    pub fn admit(&self) -> Result<Vec<PathBuf>, Unable> {
+        self.approved("changed since it was approved")
+    }
+
+    /// The same for a step from which nothing can be hidden: fails if something would be.
+    pub fn admit_unconfined(&self) -> Result<(), Unable> {
+        let new = self.admit()?;
+        if new.is_empty() {
+            return Ok(());
+        }
+        let why = format!(
+            "not approved, not declared: {}; {REMEDY_OF_NEW}",
+            shown(&new)
+        );
+        Err(Unable::logical(why))
+    }
+
+    /// Fails if something that was approved was changed while a step ran.
+    pub fn confirm(&self) -> Result<(), Unable> {
+        self.approved("changed while the step ran").map(drop)
+    }
+
+    /// What is new and not declared. Fails if something is not what was approved.
+    fn approved(&self, said: &str) -> Result<Vec<PathBuf>, Unable> {
+        if !self.is_bound {
+            return Ok(Vec::new());
+        }
+        let now = Manifest::of(&self.root, &self.excluded)?;
+        let difference = Difference::between(self.start()?, &now, &Made(&self.declared));
+        if difference.changed.is_empty() {
+            return Ok(difference.new);
+        }
+        let paths = shown(&difference.changed);
+        let why = format!("{said}, not declared: {paths}; {REMEDY_OF_APPROVED}");
+        Err(Unable::logical(why))
+    }
+
+    fn start(&self) -> Result<&Manifest, Unable> {
+        let start = self.start.as_deref();
+        start.map_err(|why| {
+            let why = format!("the workspace as it was when the run began is not known: {why}");
+            Unable::environmental(why)
+        })
     }
 
     /// The view of a plan that is used.
@@ -145,11 +227,7 @@ impl View {
 
     /// What is new. Fails if something was changed that may not be.
     fn unchanged(&self, now: &Manifest, rules: &dyn Rules) -> Result<Vec<PathBuf>, Unable> {
-        let start = self.start.as_ref().map_err(|why| {
-            let why = format!("the workspace as it was when the run began is not known: {why}");
-            Unable::environmental(why)
-        })?;
-        let difference = Difference::between(start, now, rules);
+        let difference = Difference::between(self.start()?, now, rules);
         if difference.changed.is_empty() {
             return Ok(difference.new);
         }
@@ -238,6 +316,24 @@ impl Rules for Scope<'_> {
 
     fn may_appear(&self, path: &Path, named: bool) -> bool {
         self.is_hidden(path) || !self.is_fixed(path) && (named || self.is_declared(path))
+    }
+}
+
+/// What may differ for a step of a run that was approved in advance: what the plan declares, and nothing
+/// that the step names. That was not read when it was approved.
+struct Made<'a>(&'a Declared);
+
+impl Rules for Made<'_> {
+    fn may_change(&self, path: &Path) -> bool {
+        self.0.has(path)
+    }
+
+    fn is_named(&self, _: &Path) -> bool {
+        false
+    }
+
+    fn may_appear(&self, path: &Path, _: bool) -> bool {
+        self.0.has(path)
     }
 }
 

@@ -8,6 +8,8 @@ use crate::model::{Goal, Object, Plan};
 use crate::report::paint::{BAD, BOLD, DIM, NAME, WARN, paint};
 use crate::report::plural;
 
+/// How many files are shown: what differs from the last approval is shown besides.
+const SHOWN: usize = 30;
 /// How wide lines are.
 const WIDTH: usize = 80;
 /// How wide the column of keys is.
@@ -28,9 +30,16 @@ pub fn consent(
     text.push_str(&warnings(&view));
     if !files.is_empty() {
         let _ = writeln!(text, "\n{}", paint(BOLD, "files"));
-        for (file, digest) in files {
+        for (file, digest) in files.iter().take(SHOWN) {
             let digest = paint(DIM, &digest.short());
             let _ = writeln!(text, "  {digest}  {}", visible(file));
+        }
+        if let Some(more) = files.len().checked_sub(SHOWN).filter(|more| *more > 0) {
+            let _ = writeln!(
+                text,
+                "  … and {} more, all in the approval",
+                plural(more, "file")
+            );
         }
     }
     text.push_str(&view.text());

@@ -79,6 +79,7 @@ mod tests {
                 expires: Moment::default(),
                 initiator: None,
                 pins: Vec::new(),
+                products: Vec::new(),
                 skills: Vec::new(),
             }))
         };

@@ -173,6 +173,7 @@ fn under_a_withdrawn_approval_nothing_is_recorded() {
             initiator: None,
             skills: Vec::new(),
             pins: vec![],
+            products: Vec::new(),
         }))
     };
     cycle(&store, "lamp", (1, 2), vec![use_of("aa", 1)]);

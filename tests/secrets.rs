@@ -203,3 +203,49 @@ fn what_was_never_given_a_secret_goes_on_without_it() {
     did.says("1 reported").says("secret `TOKEN`");
     with(&sandbox, &["retry", "--last"], SECRET).exits(0);
 }
+
+/// A name of a file is a text of whoever made it.
+#[test]
+fn no_name_of_a_file_tells_a_secret() {
+    let value = "hunter22-in-a-name";
+    let step = |more: &str| {
+        format!(
+            "---\nkind: plan\nid: names\nsecrets: {{TOKEN: {{from: env, name: DEPLOY_TOKEN}}}}\nsteps:\n  - id: make\n    env: {{TOKEN: \"{{{{ secrets.TOKEN }}}}\"}}\n    run: echo x > \"made-$TOKEN.txt\"; echo y >> known.txt\n{more}---\n"
+        )
+    };
+    let check = "    verify: [{name: is_there, run: \"cat made-*.txt known.txt; false\"}]\n";
+    for (case, more, masked) in [
+        ("kept", "    artifacts: [\"made-*\"]\n", "made-***.txt"),
+        ("hidden from a check", check, "made-***.txt"),
+        (
+            "read for the cache",
+            &format!("    cache: {{inputs: [\"made-*\"], outputs: [known.txt]}}\n{check}"),
+            "made-***.txt",
+        ),
+    ] {
+        let sandbox = Sandbox::new();
+        sandbox.file("names.md", step(more));
+        let mut command = sandbox.command(&["run", "-v", "names.md", "--junit", "j.xml"]);
+        let did = Did::of(command.env("DEPLOY_TOKEN", value)).exits(1);
+        // The file has that name: it could have been told.
+        assert!(sandbox.at(&format!("made-{value}.txt")).exists(), "{case}");
+        let mut seen = did.all().into_bytes();
+        for args in [
+            &["show", "--last", "--json"][..],
+            &["show", "--last"],
+            &["why", "--last", "make"],
+        ] {
+            seen.extend(sandbox.wf(args).all().into_bytes());
+        }
+        let shown = String::from_utf8_lossy(&seen).into_owned();
+        assert!(shown.contains(masked), "{case}: {shown}");
+        seen.extend(sandbox.read("j.xml").into_bytes());
+        for (path, _) in files(&sandbox.at(".wf")) {
+            seen.extend(std::fs::read(path).unwrap());
+        }
+        let found = seen
+            .windows(value.len())
+            .any(|part| part == value.as_bytes());
+        assert!(!found, "{case}: the name is kept or shown\n{shown}");
+    }
+}

@@ -3,6 +3,7 @@
 //! **Invariant:** a check passes only on the workspace as it was when the run began and on what is
 //! declared ([`View`](view::View)), and only if nobody wrote it meanwhile.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -11,6 +12,7 @@ use tokio::sync::watch;
 use crate::exec::evidence::Evidence;
 use crate::exec::{Stop, Unable, check as probe, view};
 use crate::machine::{Artifact, Attempt, Happening, Item, Ruling, Verdict};
+use crate::mask::Mask;
 use crate::model::{Check, CheckPhase, Class, Object, Step, Work};
 
 use super::artifacts;
@@ -72,13 +74,33 @@ pub(super) async fn judge(
     let before = look(run, globs.clone()).await;
     let mut verdicts = case.verdicts(stop).await;
     let after = look(run, globs).await;
-    let (seen, wrong) = compare(before, after, kept);
-    if let Some(wrong) = wrong {
-        for verdict in &mut verdicts {
-            unsettle(verdict, &wrong);
+    let mask = run.mask().await;
+    let (mut seen, mut wrong) = compare(before, after, kept);
+    if let Some(telling) = seen.iter().find_map(|file| hidden_in(&file.path, &mask)) {
+        let why =
+            format!("the name of `{telling}` contains a secret, and names of files are recorded");
+        (seen, wrong) = (Vec::new(), Some(why));
+    }
+    for verdict in &mut verdicts {
+        if let Some(wrong) = &wrong {
+            unsettle(verdict, wrong);
+        }
+        // Paths are words of whoever made the files.
+        for text in verdict.hidden.iter_mut().chain([&mut verdict.found]) {
+            if let Some(masked) = hidden_in(text, &mask) {
+                *text = masked;
+            }
         }
     }
     (verdicts, seen)
+}
+
+/// A text with its secrets masked, if it has some.
+fn hidden_in(text: &str, mask: &Mask) -> Option<String> {
+    match mask.text(text) {
+        Cow::Owned(masked) => Some(masked),
+        Cow::Borrowed(_) => None,
+    }
 }
 
 /// What the result of a step is judged by, besides its checks.

@@ -1,5 +1,6 @@
 //! Files that globs name inside the workspace.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt::Display;
 use std::fs::{self, File, Metadata};
@@ -56,6 +57,11 @@ pub fn cached<E: Display>(
     for (path, file) in files {
         let unable =
             |error: &dyn Display| Unable::environmental(format!("cannot keep `{path}`: {error}"));
+        if let Cow::Owned(shown) = mask.text(&path) {
+            return Err(Unable::logical(format!(
+                "the name of `{shown}` contains a secret, and names of what is kept are recorded"
+            )));
+        }
         let metadata = fs::metadata(&file).map_err(|error| unable(&error))?;
         if shows_secret(&file, mask).map_err(|error| unable(&error))? {
             return Err(Unable::logical(format!(

@@ -141,6 +141,24 @@ fn a_file_with_a_secret_in_it_is_not_kept() {
 }
 
 #[test]
+fn a_file_with_a_secret_in_its_name_is_not_kept() {
+    let dir = workspace();
+    let root = dir.path().join("root");
+    fs::write(root.join("of-hunter22.txt"), "nothing").unwrap();
+    let keep = |path: &Path| {
+        let bytes = fs::read(path)?;
+        Ok::<_, std::io::Error>((Digest::of(&bytes), bytes.len() as u64))
+    };
+    let globs = ["of-*.txt".to_owned()];
+    let unable = artifacts(&root, &globs, &Mask::new(["hunter22"]), keep).unwrap_err();
+    assert_eq!(unable.class, Class::Logical);
+    assert!(unable.why.contains("the name of `of-***.txt`"), "{unable}");
+    // Without that secret it is.
+    let kept = artifacts(&root, &globs, &Mask::new(["hunter33"]), keep).unwrap();
+    assert_eq!(kept.len(), 1);
+}
+
+#[test]
 fn what_was_kept_comes_back() {
     let dir = workspace();
     let root = dir.path().join("root");

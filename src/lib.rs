@@ -28,7 +28,7 @@
 //!
 //! | layer | modules | may |
 //! |---|---|---|
-//! | words | [`digest`] [`source`] [`diag`] [`name`] [`time`] [`schedule`] [`crash`] [`skill`] | know nothing else |
+//! | words | [`digest`] [`source`] [`diag`] [`name`] [`time`] [`schedule`] [`crash`] [`untrusted`] [`skill`] | know nothing else |
 //! | language | [`expr`] [`model`] [`spec`] [`graph`] [`check`] [`config`] | be pure: text in, model and diagnostics out |
 //! | decisions | [`gate`] [`ggs`] [`machine`] [`verify`] [`mask`] [`seal`] [`approval`] [`memory`] [`goal`] [`connection`] | be pure: no clock, no I/O, no async |
 //! | between | [`bus`] | pass on what happened, in memory |
@@ -94,4 +94,5 @@ pub mod source;
 pub mod spec;
 pub mod store;
 pub mod time;
+pub mod untrusted;
 pub mod verify;

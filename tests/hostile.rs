@@ -1,6 +1,8 @@
 //! Whatever bytes are given as a spec file: no panic, bounded time and memory, spans that can be
 //! drawn.
 
+mod shown;
+
 use std::fmt::Write as _;
 
 use proptest::prelude::*;

@@ -12,6 +12,7 @@ const LAYERS: &[(&str, &str)] = &[
     ("time", ""),
     ("schedule", "time digest"),
     ("crash", ""),
+    ("untrusted", ""),
     ("skill", "source diag name digest"),
     ("expr", "source diag"),
     ("model", "name time schedule digest expr diag"),
@@ -27,7 +28,7 @@ const LAYERS: &[(&str, &str)] = &[
     ),
     ("gate", "name digest time model"),
     ("ggs", "model"),
-    ("machine", "name digest time model expr gate ggs"),
+    ("machine", "name digest time untrusted model expr gate ggs"),
     ("verify", "name digest time model expr machine"),
     ("mask", ""),
     ("memory", "digest time"),
@@ -39,10 +40,10 @@ const LAYERS: &[(&str, &str)] = &[
     ),
     (
         "exec",
-        "diag name digest time crash model expr gate machine mask store verify skill",
+        "diag name digest time crash model expr gate machine mask store untrusted verify skill",
     ),
     ("repeat", "name model expr gate machine store"),
-    ("service", "digest time mask model machine exec"),
+    ("service", "digest time untrusted mask model machine exec"),
     (
         "engine",
         "name digest time crash model expr graph gate ggs machine memory verify mask store exec repeat config bus approval skill",
@@ -57,7 +58,7 @@ const LAYERS: &[(&str, &str)] = &[
     ),
     (
         "report",
-        "source diag name digest time schedule model expr graph gate ggs machine goal store repeat engine seal skill",
+        "source diag name digest time schedule model expr graph gate ggs machine goal store repeat engine seal skill untrusted",
     ),
 ];
 

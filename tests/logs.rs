@@ -68,7 +68,10 @@ fn memory_does_not_depend_on_how_much_is_printed() {
         much < little + 16 * 1024,
         "{much} KiB, with little output {little} KiB"
     );
-    let shown = sandbox.wf(&["logs", "--last", "talk"]).exits(0).out;
+    let shown = sandbox
+        .wf(&["logs", "--last", "talk", "--raw"])
+        .exits(0)
+        .out;
     assert!(
         shown.ends_with("xxxthe end\n") && shown.len() < 1_000_100,
         "{}",
@@ -103,7 +106,7 @@ fn anything_can_be_printed() {
     );
     assert!(did.all().len() < 100_000, "{}", did.all().len());
     let logs = sandbox
-        .command(&["logs", "--last", "talk"])
+        .command(&["logs", "--last", "talk", "--raw"])
         .output()
         .unwrap();
     // What is kept is what was printed.
@@ -160,7 +163,7 @@ fn what_a_killed_attempt_printed_is_kept() {
             .wf(&["run", "-q", "plan.md", "--junit", "out.xml"])
             .exits(1);
         let shown = sandbox.wf(&["logs", "--last", "talk"]).exits(0).out;
-        assert_eq!(shown, "one\ntwo", "{more}{end}");
+        assert_eq!(shown, "one\ntwo\n", "{more}{end}");
         let junit = sandbox.read("out.xml");
         assert!(
             junit.contains("printed last:\none\ntwo</failure>"),
@@ -193,7 +196,7 @@ fn a_log_is_followed_while_it_is_written() {
     until("the follower ends", || {
         follower.try_wait().unwrap().is_some()
     });
-    assert_eq!(sandbox.read("followed"), "one\ntwo\nthree");
+    assert_eq!(sandbox.read("followed"), "one\ntwo\nthree\n");
     assert!(run.wait().unwrap().success());
 }
 

@@ -231,13 +231,13 @@ fn waiting(ui: &Ui, state: &Path, top: &RunId, questions: &[Question]) -> Result
             Some(path) => format!("`{path}` of run {short}"),
         };
         let message = &ask.message;
-        ui.say(&format!(
-            "{name} waits for an approval, at most {time}: {message}\n"
+        ui.say_line(&format!(
+            "{name} waits for an approval, at most {time}: {message}"
         ));
     }
     let step = if questions.len() > 1 { " STEP" } else { "" };
-    ui.say(&format!(
-        "{hint} wf approve {short}{step}, or wf deny {short}{step} --reason WHY; then wf resume {short}\n"
+    ui.say_line(&format!(
+        "{hint} wf approve {short}{step}, or wf deny {short}{step} --reason WHY; then wf resume {short}"
     ));
     Ok(())
 }

@@ -7,6 +7,7 @@ use crate::model::BadParams;
 use crate::name::RunId;
 use crate::report::{BAD, NAME, paint};
 use crate::store::{FindError, StoreError};
+use crate::untrusted::styled_line;
 
 /// What to do about a mistake in `wf`.
 pub const REPORT: &str = "please report this, with what you did and what `wf doctor` says";
@@ -18,6 +19,8 @@ pub struct Failure {
     pub exit: Exit,
     /// What happened, as a fragment; empty if all has been said.
     pub message: String,
+    /// What happened besides, one line each.
+    pub more: Vec<String>,
     /// What to do about it, one line each.
     pub hints: Vec<String>,
 }
@@ -28,6 +31,7 @@ impl Failure {
         Self {
             exit,
             message: message.into(),
+            more: Vec::new(),
             hints: Vec::new(),
         }
     }
@@ -49,9 +53,12 @@ impl Failure {
         if self.message.is_empty() {
             return String::new();
         }
-        let mut text = format!("{} {}\n", paint(BAD, "error:"), self.message);
+        let mut text = format!("{} {}\n", paint(BAD, "error:"), styled_line(&self.message));
+        for more in &self.more {
+            let _ = writeln!(text, "       {}", styled_line(more));
+        }
         for hint in &self.hints {
-            let _ = writeln!(text, "{} {hint}", paint(NAME, "hint:"));
+            let _ = writeln!(text, "{} {}", paint(NAME, "hint:"), styled_line(hint));
         }
         text
     }
@@ -133,7 +140,12 @@ impl From<EngineError> for Failure {
 
 impl From<BadParams> for Failure {
     fn from(bad: BadParams) -> Self {
-        Self::new(Exit::Usage, bad.problems.join("\n       "))
+        let mut problems = bad.problems.into_iter();
+        let first = problems.next().unwrap_or_default();
+        Self {
+            more: problems.collect(),
+            ..Self::new(Exit::Usage, first)
+        }
     }
 }
 

@@ -3,9 +3,13 @@ use std::collections::VecDeque;
 use crate::exec::log::{Chunk, Stream};
 use crate::report::{DIM, paint};
 use crate::time::Moment;
+use crate::untrusted::Untrusted;
 
 /// The longest line that is held back while its end has not come, in bytes.
 const OPEN_LIMIT: usize = 64 * 1024;
+
+/// How a heading begins. No line of a step is shown that begins like one.
+pub const HEADING: &str = "── ";
 
 /// How the lines of a log are shown.
 #[derive(Clone, Debug, Default)]
@@ -18,6 +22,8 @@ pub struct Form {
     pub prefix: Option<String>,
     /// Each line as a JSON object that names this step and attempt.
     pub object: Option<(String, u32)>,
+    /// The bytes as they are.
+    pub raw: bool,
 }
 
 /// Turns the parts of a log into lines.
@@ -36,13 +42,13 @@ impl LogLines {
         }
     }
 
-    /// Takes a part in and gives the lines that are complete. Without times or names to put
-    /// before them, bytes pass as they are.
+    /// Takes a part in and gives the lines that are complete. Where they are asked for as they are, and
+    /// nothing is put before them, bytes pass.
     pub fn push(&mut self, chunk: &Chunk) -> Vec<u8> {
         if self.form.only.is_some_and(|only| only != chunk.stream) {
             return Vec::new();
         }
-        if !self.form.timestamps && self.form.prefix.is_none() && self.form.object.is_none() {
+        if self.form.raw && self.form.prefix.is_none() {
             return chunk.bytes.clone();
         }
         let mut out = Vec::new();
@@ -101,10 +107,18 @@ impl LogLines {
             out.extend_from_slice(paint(DIM, &format!("{prefix} │")).as_bytes());
             out.push(b' ');
         }
-        out.extend_from_slice(line);
-        if !line.ends_with(b"\n") {
-            out.push(b'\n');
+        let line = line.strip_suffix(b"\n").unwrap_or(line);
+        if self.form.raw {
+            out.extend_from_slice(line);
+        } else {
+            let text = Untrusted::printed(line).to_string();
+            let alone = !self.form.timestamps && self.form.prefix.is_none();
+            if alone && text.starts_with(HEADING) {
+                out.extend_from_slice("│ ".as_bytes());
+            }
+            out.extend_from_slice(text.as_bytes());
         }
+        out.push(b'\n');
     }
 }
 
@@ -152,15 +166,21 @@ mod tests {
 
     #[test]
     fn bytes_pass_as_they_are() {
-        check(Form::default(), "a\nboops\nc\nd");
+        let raw = Form {
+            raw: true,
+            ..Form::default()
+        };
+        check(raw.clone(), "a\nboops\nc\nd");
         let only = Some(Stream::Err);
-        check(
-            Form {
-                only,
-                ..Form::default()
-            },
-            "oops\n",
-        );
+        check(Form { only, ..raw }, "oops\n");
+    }
+
+    #[test]
+    fn lines_are_safe_to_look_at() {
+        let mut lines = LogLines::new(Form::default());
+        let mut out = lines.push(&chunk(Stream::Out, 0, "\u{1b}[2"));
+        out.extend(lines.push(&chunk(Stream::Out, 0, "Ja\u{202e}\n\u{1b}[1mb\n")));
+        assert_eq!(String::from_utf8(out).unwrap(), "⟨U+001B⟩[2Ja⟨U+202E⟩\nb\n");
     }
 
     #[test]

@@ -27,8 +27,8 @@ pub fn warn_of_outdated(
     for one in &outdated {
         let item = one.item.as_ref().map(|key| format!("[{key}]"));
         let item = item.unwrap_or_default();
-        ui.say(&format!(
-            "warning: `{}{item}` is not what run {} left: {}; what depends on it reads it as it is now\n",
+        ui.say_line(&format!(
+            "warning: `{}{item}` is not what run {} left: {}; what depends on it reads it as it is now",
             one.step,
             run.short(),
             one.why
@@ -36,8 +36,8 @@ pub fn warn_of_outdated(
     }
     if !outdated.is_empty() {
         let run = run.short();
-        ui.say(&format!(
-            "to make it again instead: wf cancel {run}; wf retry {run}\n"
+        ui.say_line(&format!(
+            "to make it again instead: wf cancel {run}; wf retry {run}"
         ));
     }
     Ok(())

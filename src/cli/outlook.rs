@@ -10,6 +10,7 @@ use crate::name::RunId;
 use crate::repeat::{Again, Fate, Past, Reason};
 use crate::report::plural;
 use crate::store::{Reader, StoreError};
+use crate::untrusted::styled_line;
 
 /// How many steps are named in one line.
 const NAMED: usize = 5;
@@ -66,8 +67,7 @@ impl Outlook {
         if self.left > 0 {
             let _ = write!(text, " · leaves out {}", self.left);
         }
-        text.push('\n');
-        text
+        format!("{}\n", styled_line(&text))
     }
 
     /// Every step with what becomes of it, a line each.
@@ -77,7 +77,7 @@ impl Outlook {
         let mut text = String::new();
         for (name, verb, why) in &self.lines {
             let line = format!("  {verb:<10}  {name:<width$}  {why}");
-            let _ = writeln!(text, "{}", line.trim_end());
+            let _ = writeln!(text, "{}", styled_line(line.trim_end()));
         }
         text
     }

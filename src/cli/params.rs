@@ -131,7 +131,7 @@ fn ask(ui: &Ui, param: &Param) -> Result<Value, Failure> {
         let value = param.schema.read(answer);
         match param.schema.mistake(&value) {
             None => return Ok(value),
-            Some(mistake) => ui.say(&format!("{mistake}\n")),
+            Some(mistake) => ui.say_line(&mistake),
         }
     }
     let message = format!(

@@ -6,8 +6,10 @@ use clap::Parser;
 
 use super::args::{Cli, Command};
 use super::failure::REPORT;
+use super::ui::without_commands;
 use super::{Env, Exit, Failure, Ui, commands, keep, must_be_text};
 use crate::exec::sandbox;
+use crate::untrusted::{plain, rendered, styled, untrusted};
 
 /// Does what a command line asks for; this is the whole program.
 pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
@@ -92,18 +94,42 @@ fn run(ui: &Ui, command: &Command) -> Result<Exit, Failure> {
 
 /// Help and versions are answers, everything else is a wrong command line.
 fn answer(asked: &clap::Error) -> ExitCode {
-    let _ = asked.print();
+    // Help is all of wf; a mistake quotes what was typed.
+    let text = if asked.use_stderr() {
+        one_line(asked.render().to_string())
+    } else {
+        rendered(&asked.render().ansi().to_string())
+    };
+    let text = safe(&text);
     if asked.use_stderr() {
+        anstream::eprint!("{text}");
         Exit::Usage
     } else {
+        anstream::print!("{text}");
         Exit::Ok
     }
     .into()
 }
 
+/// A mistake of the command line, which quotes arguments, without what styles them: each on one line.
+fn one_line(mistake: String) -> String {
+    let arguments = std::env::args_os().filter_map(|argument| argument.into_string().ok());
+    arguments
+        .filter(|argument| argument.contains('\n'))
+        .flat_map(|argument| [plain(&argument), argument])
+        .fold(mistake, |text, argument| {
+            text.replace(&argument, &untrusted(&argument).to_string())
+        })
+}
+
 fn refused(failure: &Failure) -> ExitCode {
-    anstream::eprint!("{}", failure.render());
+    anstream::eprint!("{}", safe(&failure.render()));
     failure.exit.into()
+}
+
+/// What may be said before it is known where.
+fn safe(text: &str) -> String {
+    without_commands(&styled(text))
 }
 
 /// Makes a panic, in whichever thread, say that it is a mistake in `wf` and what to do about it,

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::digest::Digest;
 use crate::name::{BadSubject, Name, Subject};
+use crate::untrusted::hides;
 
 /// One execution place of a run: a step, or one item of a step that is repeated.
 #[derive(
@@ -53,8 +54,7 @@ impl Place {
 fn is_name(key: &str) -> bool {
     let is_hex = |c: char| matches!(c, '0'..='9' | 'a'..='f');
     let is_digest = key.len() == Digest::SHORT && key.chars().all(is_hex);
-    let is_typed = |c: char| !c.is_control() && !matches!(c, '[' | ']');
-    !key.is_empty() && !is_digest && key.chars().all(is_typed)
+    !key.is_empty() && !is_digest && !hides(key) && !key.contains(['[', ']', '\n', '\t'])
 }
 
 impl FromStr for Place {
@@ -101,6 +101,7 @@ mod tests {
             (Some("3f2a1b4c5d6e"), "build[2]"),
             (Some("a]b"), "build[2]"),
             (Some("a\u{1b}[31m"), "build[2]"),
+            (Some("a\u{202e}b"), "build[2]"),
             (Some(""), "build[2]"),
             (None, "build[2]"),
         ] {

@@ -6,6 +6,7 @@ use serde_json::Value;
 use super::paint::{BOLD, DIM, NAME, WARN, paint};
 use crate::expr::{Ref, Scope, StatusTest, truthy};
 use crate::model::{Check, CheckPhase, Fan, Object, Plan, Step, StepIx, Work};
+use crate::untrusted::{styled_line, untrusted};
 
 /// The widest column of names.
 const WIDEST: usize = 32;
@@ -97,7 +98,7 @@ impl Forecast {
 
     /// The forecast for a person.
     pub fn render(&self) -> String {
-        let mut text = format!("{} · {} · ", paint(BOLD, &self.plan), self.path);
+        let mut text = format!("{} · {} · ", paint(BOLD, &self.plan), untrusted(&self.path));
         text.push_str("a dry run: nothing is touched\n");
         if !self.params.is_empty() {
             let _ = writeln!(text, "\n{}", paint(DIM, "parameters"));
@@ -106,7 +107,7 @@ impl Forecast {
             let value = value
                 .as_str()
                 .map_or_else(|| value.to_string(), str::to_owned);
-            let _ = writeln!(text, "  {name} = {value}");
+            let _ = writeln!(text, "  {name} = {}", untrusted(&value));
         }
         let names = self.steps.iter().map(|step| step.step.chars().count());
         let width = names.max().unwrap_or(0).min(WIDEST);
@@ -140,12 +141,12 @@ impl Foreseen {
             parts.push("reused if nothing changed".into());
         }
         parts.extend(checks([&self.inspect, &self.test, &self.verify]));
-        let about = paint(DIM, &parts.join(" · "));
+        let about = paint(DIM, &styled_line(&parts.join(" · ")));
         let name = format!("{:<width$}", self.step);
         match &self.skipped {
             None => format!("  {}  {about}\n", paint(NAME, &name)),
             Some(why) => {
-                let why = paint(WARN, &format!("skipped: {why}"));
+                let why = paint(WARN, &format!("skipped: {}", untrusted(why)));
                 format!("  {}  {why}\n", paint(DIM, &name))
             }
         }

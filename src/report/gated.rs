@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 use super::paint::{BAD, BOLD, DIM, GOOD, WARN, paint};
 use crate::gate::{Action, GateResult, Gated, Resolved};
 use crate::model::{Escalation, Gate, Lane};
+use crate::untrusted::styled_line;
 
 /// What a gate said, for people: its lane, its answer and why, what it rewrote, and what would
 /// follow from a block.
@@ -112,5 +113,5 @@ fn step(escalation: &Escalation) -> String {
 
 /// A line below the first, with its word in front.
 fn line(word: &str, what: &str) -> String {
-    format!("  {word:<9} {}\n", what.trim_end().replace('\n', "⏎"))
+    format!("  {word:<9} {}\n", styled_line(what.trim_end()))
 }

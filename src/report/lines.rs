@@ -8,6 +8,7 @@ use super::hint::hint;
 use super::paint::{BAD, DIM, paint};
 use crate::machine::Verdict;
 use crate::model::CheckPhase;
+use crate::untrusted::{styled_line, untrusted};
 
 /// Where the text of a line begins, after verb and time.
 pub(super) const INDENT: &str = "                       ";
@@ -21,15 +22,11 @@ pub(super) fn broken(verdict: &Verdict) -> String {
     );
     for (word, what) in [("expected", &verdict.expected), ("found", &verdict.found)] {
         if !what.is_empty() {
-            let _ = writeln!(
-                text,
-                "{INDENT}  {word:<9}{}",
-                what.trim_end().replace('\n', "⏎")
-            );
+            let _ = writeln!(text, "{INDENT}  {word:<9}{}", untrusted(what.trim_end()));
         }
     }
     let said = verdict.found.contains(verdict.evidence.trim());
-    for line in verdict.evidence.lines().filter(|_| !said) {
+    for line in untrusted(&verdict.evidence).lines().filter(|_| !said) {
         let _ = writeln!(text, "{INDENT}  {} {line}", paint(DIM, "│"));
     }
     if let Some(hint) = hint(verdict) {
@@ -37,10 +34,21 @@ pub(super) fn broken(verdict: &Verdict) -> String {
         if !verdict.hidden.is_empty() {
             let paths = verdict.hidden.iter().take(3).map(String::as_str);
             let paths = paths.collect::<Vec<_>>().join(", ");
-            let _ = writeln!(text, "{INDENT}  {:<9}{paths}", "hidden");
+            let _ = writeln!(text, "{INDENT}  {:<9}{}", "hidden", untrusted(&paths));
         }
     }
     text
+}
+
+/// A text of others behind what stands on its line already: as it is if it is one line, else each of its
+/// lines on one of its own, behind a bar.
+pub(super) fn quoted(text: &str, indent: &str) -> String {
+    let text = text.trim_end();
+    if !text.contains('\n') {
+        return untrusted(text).to_string();
+    }
+    let line = |line| format!("\n{indent}{} {line}", paint(DIM, "│"));
+    untrusted(text).lines().map(line).collect()
 }
 
 /// What a check was asked for, unless that is `verify`.
@@ -63,7 +71,7 @@ pub(super) fn nth(attempt: u32) -> String {
 pub(super) fn line(style: Style, verb: &str, took: Option<Duration>, text: &str) -> String {
     let took = took.map(elapsed).unwrap_or_default();
     let verb = paint(style, &format!("{verb:>11}"));
-    format!("{verb} {took:>9}  {text}\n")
+    format!("{verb} {took:>9}  {}\n", styled_line(text))
 }
 
 /// A place as a shell takes it: brackets, and what keys of items have, mean something else there.

@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use super::paint::{DIM, paint};
 use crate::ggs::Rule;
 use crate::machine::{Blame, NO_WAY, Round};
+use crate::untrusted::styled_line;
 
 /// What stands for the run until it is told: nothing that a plan can say.
 const CALLED: &str = "\u{0}";
@@ -73,7 +74,7 @@ pub fn told(moves: &[String], run: &str) -> String {
     for (at, one) in moves.iter().enumerate() {
         let head = if at == 0 { "what next:" } else { "          " };
         let one = one.replace(CALLED, run);
-        let _ = writeln!(text, "{} {one}", paint(DIM, head));
+        let _ = writeln!(text, "{} {}", paint(DIM, head), styled_line(&one));
     }
     text
 }

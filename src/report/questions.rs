@@ -2,12 +2,13 @@
 
 use std::fmt::Write as _;
 
-use super::consent::visible;
+use super::lines::quoted;
 use super::units::moment;
 use super::{BOLD, DIM, WARN, paint};
 use crate::gate::Action;
 use crate::machine::{Artifact, Ask, Event, Fact};
 use crate::store::RunRow;
+use crate::untrusted::{styled_line, untrusted};
 
 /// What somebody is asked, with all that the answer is about. Characters that are not seen are
 /// shown by their numbers.
@@ -20,8 +21,8 @@ pub fn shown(ask: &Ask, row: &RunRow, (events, files): (&[(u64, Event)], &[Artif
         "{} {name}, plan {} ({})\n  {}\n",
         paint(BOLD, "asked by"),
         row.plan,
-        row.path,
-        visible(&ask.message),
+        untrusted(&row.path),
+        quoted(&ask.message, "  "),
     );
     for (name, value) in &ask.show {
         let value = value
@@ -31,7 +32,7 @@ pub fn shown(ask: &Ask, row: &RunRow, (events, files): (&[(u64, Event)], &[Artif
             text,
             "  {} {}",
             paint(DIM, &format!("{name}:")),
-            visible(&value)
+            quoted(&value, "    ")
         );
     }
     for (name, value) in &ask.rewritten {
@@ -40,7 +41,7 @@ pub fn shown(ask: &Ask, row: &RunRow, (events, files): (&[(u64, Event)], &[Artif
             text,
             "  {} {name} is now {}",
             paint(WARN, "rewritten:"),
-            visible(&value)
+            untrusted(&value)
         );
     }
     let judged = events.iter().filter_map(|(_, event)| match &event.fact {
@@ -48,27 +49,39 @@ pub fn shown(ask: &Ask, row: &RunRow, (events, files): (&[(u64, Event)], &[Artif
         _ => None,
     });
     for result in judged.filter(|result| result.action != Action::Continue) {
-        let reason = visible(&result.reason);
+        let reason = quoted(&result.reason, "    ");
         let word = result.action.as_str();
         let _ = writeln!(text, "  gate {}: {word} {reason}", result.gate);
     }
     for file in files {
-        let (path, digest) = (visible(&file.path), file.digest.short());
+        let (path, digest) = (untrusted(&file.path), file.digest.short());
         let _ = writeln!(
             text,
             "  {} {path} · {digest}",
             paint(DIM, "as it was checked:")
         );
     }
+    text.push_str(&deciders(ask));
+    text
+}
+
+/// Who answers, and until when.
+fn deciders(ask: &Ask) -> String {
+    let mut text = String::new();
     let who = match (ask.required, ask.approvers.as_slice()) {
         (None, []) => "as many as the policy demands".to_owned(),
         (None, names) => format!("of {}", names.join(", ")),
         (Some(count), []) => format!("{count} of all approvers"),
         (Some(count), names) => format!("{count} of {}", names.join(", ")),
     };
-    let _ = writeln!(text, "  {} {who}", paint(DIM, "who must agree:"));
+    let _ = writeln!(
+        text,
+        "  {} {}",
+        paint(DIM, "who must agree:"),
+        styled_line(&who)
+    );
     if let Some(queue) = &ask.queue {
-        let _ = writeln!(text, "  {} {queue}", paint(DIM, "queue:"));
+        let _ = writeln!(text, "  {} {}", paint(DIM, "queue:"), untrusted(queue));
     }
     let _ = writeln!(text, "  {} {}", paint(DIM, "until:"), moment(ask.expires));
     text

@@ -2,11 +2,11 @@
 
 use std::fmt::Write as _;
 
-use super::consent::visible;
 use super::paint::{BAD, DIM, GOOD, NAME, WARN, paint};
 use crate::ggs::Directive;
 use crate::machine::{Advised, Change, Fact, IntentAdvice, Round};
 use crate::name::Name;
+use crate::untrusted::{styled_line, untrusted};
 
 /// The rounds of a run, a line each: `1  D 0.67  P 0.00  Ω 0.00  L 0.40  ∇L 0.00  change_path`,
 /// and what was changed. With `all`, also what was blocked, what ran again, and why.
@@ -28,6 +28,7 @@ pub fn rounds(rounds: &[Round], all: bool) -> String {
         );
         if let Some(failed) = &round.failed {
             let class = round.class.map(|class| format!(" ({})", class.as_str()));
+            let failed = untrusted(failed);
             let _ = write!(text, " · {failed}{}", class.unwrap_or_default());
         }
         text.push('\n');
@@ -35,7 +36,7 @@ pub fn rounds(rounds: &[Round], all: bool) -> String {
             let _ = writeln!(text, "        {}", change(one));
         }
         if let Some(stuck) = &round.stuck {
-            let _ = writeln!(text, "        {}", paint(BAD, stuck));
+            let _ = writeln!(text, "        {}", paint(BAD, &untrusted(stuck)));
         }
         if all {
             text.push_str(&details(round));
@@ -50,12 +51,13 @@ fn details(round: &Round) -> String {
         if !value.is_empty() {
             let _ = writeln!(
                 text,
-                "        {} {value}",
-                paint(DIM, &format!("{name:<9}"))
+                "        {} {}",
+                paint(DIM, &format!("{name:<9}")),
+                styled_line(&value)
             );
         }
     };
-    field("why", round.rationale.clone());
+    field("why", untrusted(&round.rationale).to_string());
     let cell = round.solved.cell.map(|cell| cell.to_string());
     field("cell", cell.unwrap_or_default());
     let words = format!("{:?}", round.solved.urgency).to_lowercase();
@@ -75,7 +77,7 @@ fn blocked(words: &[String]) -> String {
     if words.is_empty() {
         return String::new();
     }
-    format!("blocked: {}", words.join(", "))
+    format!("blocked: {}", untrusted(&words.join(", ")))
 }
 
 fn directive(directive: Directive) -> String {
@@ -95,7 +97,7 @@ pub fn change(change: &Change) -> String {
     };
     let target = change.target.as_ref();
     let target = target
-        .map(|target| format!(" on {target}"))
+        .map(|target| format!(" on {}", untrusted(target)))
         .unwrap_or_default();
     format!(
         "{}: {} instead of {} ({}, with {}{target})",
@@ -103,7 +105,7 @@ pub fn change(change: &Change) -> String {
         way(change.to.as_ref()),
         way(change.from.as_ref()),
         change.kind.as_str(),
-        change.tool,
+        untrusted(&change.tool),
     )
 }
 
@@ -120,9 +122,9 @@ pub fn planner(fact: &Fact) -> String {
                 .map(|(step, way)| format!("{step}: `{}`", way.id))
                 .collect();
             let because = if reason.is_empty() { "" } else { " · " };
-            format!("gave {}{because}{}", ways.join(", "), visible(reason))
+            format!("gave {}{because}{}", ways.join(", "), untrusted(reason))
         }
-        Fact::PlannerRefused { why, .. } => format!("refused: {}", visible(why)),
+        Fact::PlannerRefused { why, .. } => format!("refused: {}", untrusted(why)),
         _ => String::new(),
     }
 }
@@ -139,9 +141,11 @@ pub fn remembered(
         format!("{advice} intent:{} {sums}", one.slug)
     });
     let said = advice.iter().map(|one| {
-        let on = one.target.as_ref().map(|target| format!(" on {target}"));
+        let on = one.target.as_ref();
+        let on = on.map(|target| format!(" on {}", untrusted(target)));
         let (advice, sums) = (one.advice.as_str(), sums(one.attention, one.decision));
-        format!("{advice} {}{} {sums}", one.tool, on.unwrap_or_default())
+        let tool = untrusted(&one.tool);
+        format!("{advice} {tool}{} {sums}", on.unwrap_or_default())
     });
     let said = intent.into_iter().chain(said);
     said.chain(changes.iter().map(change)).collect()
@@ -153,13 +157,13 @@ pub fn news(round: &Round) -> String {
         "{} · {} · {}",
         round.number,
         directive(round.solved.directive),
-        round.rationale
+        untrusted(&round.rationale)
     );
     for one in &round.changes {
         let _ = write!(text, " · {}", change(one));
     }
     if let Some(stuck) = &round.stuck {
-        let _ = write!(text, " · {stuck}");
+        let _ = write!(text, " · {}", untrusted(stuck));
     }
     text
 }

@@ -1,6 +1,7 @@
 use anstyle::Style;
 
 use super::paint::{DIM, paint};
+use crate::untrusted::untrusted;
 
 /// To which side a column leans.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,7 +31,8 @@ impl Table {
 
     /// Adds a row; each cell is on one line.
     pub fn row(&mut self, cells: Vec<(String, Style)>) {
-        self.rows.push(cells);
+        let safe = |(text, style): (String, Style)| (untrusted(&text).to_string(), style);
+        self.rows.push(cells.into_iter().map(safe).collect());
     }
 
     /// Whether no row was added.

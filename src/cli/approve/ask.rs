@@ -63,7 +63,7 @@ pub fn answer(
         Verdict::Denied => Decision::Denied,
     };
     if let Some(given) = &posed.given {
-        ui.print(&format!("{}\n", late(&posed, given, wanted)?))?;
+        ui.print_line(&late(&posed, given, wanted)?)?;
         return Ok(Exit::Ok);
     }
     if posed.ask.expires <= ui.env.now() {

@@ -1,7 +1,7 @@
 use std::fmt::Write as _;
 
-use crate::report::consent::visible;
 use crate::report::{BAD, GOOD, paint};
+use crate::untrusted::untrusted;
 
 /// How many lines are compared one by one; of longer parts all lines are shown as changed.
 const MANY: usize = 1000;
@@ -33,7 +33,7 @@ pub fn changed(before: &str, after: &str) -> String {
         let _ = writeln!(
             text,
             "  {}",
-            paint(style, &format!("{mark} {}", visible(line)))
+            paint(style, &format!("{mark} {}", untrusted(line)))
         );
     }
     if marks.len() > SHOWN {

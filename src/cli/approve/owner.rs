@@ -49,8 +49,8 @@ fn first(ui: &Ui, rules: &mut Rules, keys: &Keys) -> Result<Signer, Failure> {
         Err(bad) => return Err(keys::fault(&bad)),
     }
     let dir = keys.dir().display();
-    ui.note(&format!(
-        "made the key `{name}` in {dir}: it signs for what you run\n"
+    ui.note_line(&format!(
+        "made the key `{name}` in {dir}: it signs for what you run"
     ));
     rules.count(OwnKey {
         name,
@@ -63,7 +63,7 @@ fn first(ui: &Ui, rules: &mut Rules, keys: &Keys) -> Result<Signer, Failure> {
 fn once(ui: &Ui, rules: &mut Rules, why: &str) -> Result<Signer, Failure> {
     let signer = Signer::from_bytes(&ui.env.random("key of a run")?);
     if ui.env.asks || ui.volume == Volume::Verbose {
-        ui.note(&format!("no key can be kept ({why}): {ONCE} signs\n"));
+        ui.note_line(&format!("no key can be kept ({why}): {ONCE} signs"));
     }
     rules.count(OwnKey {
         name: ONCE.to_owned(),

@@ -119,8 +119,8 @@ pub fn approve(ui: &Ui, path: &Path, args: &PlanArgs) -> Result<Exit, Failure> {
     let (token, is_new) = token(ui, &proposal, args, &out)?;
     let id = key.public.id();
     if !is_new && token.signers().any(|by| by == Some(id)) {
-        ui.print(&format!(
-            "approved already with this key: {}\n",
+        ui.print_line(&format!(
+            "approved already with this key: {}",
             relative(&out, ui.env.cwd())
         ))?;
         return Ok(Exit::Ok);

@@ -12,6 +12,7 @@ use crate::report::consent::{Consent, House, consent};
 use crate::report::diff::diff;
 use crate::report::{BOLD, GOOD, paint, plural};
 use crate::spec::Memory;
+use crate::untrusted::untrusted;
 
 /// Everything that is about to be approved.
 pub(super) fn shown(proposal: &Proposal, statement: &Statement) -> String {
@@ -103,11 +104,12 @@ pub(super) fn signed(proposal: &Proposal, token: &Token, out: &str) -> String {
         .filter_map(|id| approvers.find(id).map(|one| one.name.clone()))
         .collect();
     let mut text = format!(
-        "{} {} by {} until {}: {out}\n",
+        "{} {} by {} until {}: {}\n",
         paint(GOOD, "approved"),
-        proposal.ready.path,
+        untrusted(&proposal.ready.path),
         named.join(", "),
-        token.statement().expires
+        token.statement().expires,
+        untrusted(out)
     );
     let missing = (approvers.required as usize).saturating_sub(named.len());
     if approvers.policy == Policy::Reviewed && missing > 0 {
@@ -115,7 +117,7 @@ pub(super) fn signed(proposal: &Proposal, token: &Token, out: &str) -> String {
         let _ = writeln!(
             text,
             "{more} must sign it: wf approve {}",
-            proposal.ready.path
+            untrusted(&proposal.ready.path)
         );
     }
     text

@@ -218,7 +218,7 @@ pub(super) fn read(ui: &Ui, path: &Path) -> Result<String, Failure> {
 /// Writes to a file that was named on the command line, or to standard output.
 pub(super) fn write(ui: &Ui, out: Option<&Path>, text: &str) -> Result<Exit, Failure> {
     let Some(out) = out else {
-        ui.print(text)?;
+        ui.print_json(text)?;
         return Ok(Exit::Ok);
     };
     let file = normal(&ui.env.cwd().join(out));
@@ -237,13 +237,13 @@ fn check(ui: &Ui, envelope: &Path, key: &str) -> Result<Exit, Failure> {
     let statement = match &opened {
         Ok(payload) => Statement::parse(payload).filter(Statement::is_ours),
         Err(error) => {
-            ui.say(&format!("{} {error}\n", paint(BAD, "does not hold:")));
+            ui.say_line(&format!("{} {error}", paint(BAD, "does not hold:")));
             return Ok(Exit::RunFailed);
         }
     };
     let Some(statement) = statement else {
         let why = "it is signed, but is no attestation of a run by wf";
-        ui.say(&format!("{} {why}\n", paint(BAD, "does not hold:")));
+        ui.say_line(&format!("{} {why}", paint(BAD, "does not hold:")));
         return Ok(Exit::RunFailed);
     };
     ui.print(&summary(&statement, &key))?;

@@ -33,7 +33,7 @@ pub fn run(ui: &Ui, args: &BackupArgs) -> Result<Exit, Failure> {
         relative(&state, ui.env.cwd()),
         relative(&file, ui.env.cwd()),
     );
-    ui.note(&format!("{shown} is kept in {file}: {}\n", content(&made)));
+    ui.note_line(&format!("{shown} is kept in {file}: {}", content(&made)));
     Ok(Exit::Ok)
 }
 

@@ -39,8 +39,8 @@ pub fn run(ui: &Ui, args: &CancelArgs) -> Result<Exit, Failure> {
         }
         Some(Lease { pid, .. }) => {
             signal(pid)?;
-            ui.note(&format!(
-                "run {} was told to end (process {pid})\n",
+            ui.note_line(&format!(
+                "run {} was told to end (process {pid})",
                 run.short()
             ));
             Ok(Exit::Ok)

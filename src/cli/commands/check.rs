@@ -43,9 +43,9 @@ pub fn run(ui: &Ui, args: &CheckArgs) -> Result<Exit, Failure> {
     }
     let all = check_all(ui, &collected);
     if args.json {
-        ui.print(&json(&all))?;
+        ui.print_json(&json(&all))?;
     } else if args.sarif {
-        ui.print(&sarif(&all, env!("CARGO_PKG_VERSION")))?;
+        ui.print_json(&sarif(&all, env!("CARGO_PKG_VERSION")))?;
     } else {
         tell(ui, &all, &collected)?;
     }
@@ -152,11 +152,11 @@ fn tell(ui: &Ui, all: &[Checked], collected: &Collected) -> Result<(), Failure> 
         ui.print(&text(file, ui.env.size.0))?;
     }
     if ui.env.in_actions() {
-        ui.print(&annotations(all))?;
+        ui.print_bytes(annotations(all).as_bytes())?;
     }
     if ui.volume > Volume::Quiet && collected.skipped > 0 {
         let files = plural(collected.skipped, "Markdown file");
-        ui.print(&format!("{files} without front matter left out\n"))?;
+        ui.print_line(&format!("{files} without front matter left out"))?;
     }
     let wrong = all.iter().any(|file| !file.diagnostics.is_empty());
     if wrong || ui.volume > Volume::Quiet {

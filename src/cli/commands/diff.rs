@@ -43,7 +43,7 @@ pub fn run(ui: &Ui, args: &DiffArgs) -> Result<Exit, Failure> {
     let found = diff(&meaning(&old), &meaning(&new));
     let bytes = differing(&old, &new);
     if args.json {
-        ui.print(&found.json(bytes.is_empty()))?;
+        ui.print_json(&found.json(bytes.is_empty()))?;
     } else {
         ui.print(&found.text())?;
         ui.print(&ending(&found, &bytes))?;
@@ -76,7 +76,7 @@ fn version(ui: &Ui, name: &str, plan: Option<&str>) -> Result<Ready, Failure> {
         Begun::now(ui, None).of_goal(Part::Repair),
     );
     if ready.is_err() {
-        ui.say(&format!("this is {path} as it is in {revision}\n"));
+        ui.say_line(&format!("this is {path} as it is in {revision}"));
     }
     ready
 }

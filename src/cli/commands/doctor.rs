@@ -14,6 +14,7 @@ use crate::report::mistakes::Checked;
 use crate::report::{BAD, DIM, GOOD, WARN, paint, plural};
 use crate::source::{LineColumn, Source};
 use crate::spec::Disk;
+use crate::untrusted::styled_line;
 
 #[derive(Args, Debug)]
 pub struct DoctorArgs {
@@ -46,7 +47,7 @@ pub fn run(ui: &Ui, args: &DoctorArgs) -> Result<Exit, Failure> {
     findings.push(sandbox(ui));
     if args.json {
         let document = serde_json::json!({ "v": 1, "findings": findings });
-        ui.print(&format!("{document:#}\n"))?;
+        ui.print_json(&format!("{document:#}\n"))?;
     } else {
         ui.print(&findings.iter().map(line).collect::<String>())?;
     }
@@ -68,7 +69,7 @@ fn line(finding: &Finding) -> String {
     format!(
         "{} {name} {}\n",
         paint(style, &format!("{mark:>4}")),
-        finding.found
+        styled_line(&finding.found)
     )
 }
 

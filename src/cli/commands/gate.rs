@@ -98,7 +98,7 @@ fn test(ui: &Ui, args: &TestArgs) -> Result<Exit, Failure> {
     };
     if args.json {
         let document = gated_json(&gate, &gated_by, &leads_to);
-        ui.print(&format!("{document}\n"))?;
+        ui.print_json(&format!("{document}\n"))?;
     } else {
         ui.print(&gated(&gate, &gated_by, &leads_to))?;
     }
@@ -239,9 +239,9 @@ fn list(ui: &Ui, args: &ListArgs) -> Result<Exit, Failure> {
     let listed: Vec<Listed> = listed.collect();
     if args.json {
         let all: Vec<Value> = listed.iter().map(Listed::json).collect();
-        ui.print(&format!("{}\n", Value::Array(all)))?;
+        ui.print_json(&format!("{}\n", Value::Array(all)))?;
     } else if listed.is_empty() {
-        ui.note(&format!("there are no gates in {GATES}/\n"));
+        ui.note_line(&format!("there are no gates in {GATES}/"));
     } else {
         ui.print(&table(&listed))?;
     }

@@ -47,7 +47,7 @@ pub fn run(ui: &Ui, args: &GraphArgs) -> Result<Exit, Failure> {
     let plan = load::spec(ui, &args.plan)?.plan;
     let sketch = Sketch::of(&plan, args.unfold);
     if args.json {
-        ui.print(&format!("{:#}\n", sketch.json()))?;
+        ui.print_json(&format!("{:#}\n", sketch.json()))?;
         return Ok(Exit::Ok);
     }
     ui.print(&match args.format {

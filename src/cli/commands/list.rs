@@ -3,7 +3,6 @@ use serde_json::{Value, json};
 
 use crate::cli::plans::{Listed, all};
 use crate::cli::{Exit, Failure, Ui, relative};
-use crate::report::consent::visible;
 use crate::report::{Align, BOLD, DIM, Table, WARN, first_line, plural};
 
 #[derive(Args, Debug)]
@@ -25,11 +24,11 @@ pub fn run(ui: &Ui, args: &ListArgs) -> Result<Exit, Failure> {
     let listed = all(&workspace);
     if args.json {
         let plans: Vec<Value> = listed.iter().map(json).collect();
-        ui.print(&format!("{:#}\n", json!({"v": 1, "plans": plans})))?;
+        ui.print_json(&format!("{:#}\n", json!({"v": 1, "plans": plans})))?;
     } else if listed.is_empty() {
         let root = relative(&workspace.root, ui.env.cwd());
-        ui.note(&format!(
-            "no plans in {root}/workflows, {root}/goals and {root} · `wf init` makes a first one\n"
+        ui.note_line(&format!(
+            "no plans in {root}/workflows, {root}/goals and {root} · `wf init` makes a first one"
         ));
     } else {
         ui.print(&table(&listed))?;
@@ -43,7 +42,7 @@ fn table(listed: &[Listed]) -> String {
     for one in listed {
         let title = one.title.as_deref().map(first_line).unwrap_or_default();
         let last = match one.mistakes {
-            0 => (visible(title), anstyle::Style::new()),
+            0 => (title.to_owned(), anstyle::Style::new()),
             count => {
                 let mistakes = plural(count, "mistake");
                 (format!("{mistakes}: wf check {}", one.path), WARN)

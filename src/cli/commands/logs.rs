@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use clap::Args;
 
-use crate::cli::log_lines::{Form, LogLines, last_lines};
+use crate::cli::log_lines::{Form, HEADING, LogLines, last_lines};
 use crate::cli::which::{Found, StepArg, called, find};
 use crate::cli::{Exit, Failure, Ui};
 use crate::exec::log::{self, Follower, Stream};
@@ -20,6 +20,7 @@ Examples:
   wf logs 1a2b build               what the last attempt of `build` printed
   wf logs 1a2b fetch[2]#1 --tail 20
   wf logs --last build -f          as it comes
+  wf logs --last build --raw       the very bytes, with colours and all
   wf logs --last --json            for a program")]
 #[expect(
     clippy::struct_excessive_bools,
@@ -46,6 +47,9 @@ pub struct LogsArgs {
     /// Write every line as a line of JSON
     #[arg(long, conflicts_with = "timestamps")]
     json: bool,
+    /// Write what was printed as it is, whatever a terminal makes of it
+    #[arg(long, conflicts_with_all = ["json", "timestamps"])]
+    raw: bool,
 }
 
 /// How often more is looked for.
@@ -112,6 +116,7 @@ impl View<'_> {
             timestamps: self.args.timestamps,
             prefix: prefix.filter(|_| !json),
             object: json.then(|| (entry.name.clone(), entry.attempt)),
+            raw: self.args.raw,
         }
     }
 
@@ -177,39 +182,46 @@ impl View<'_> {
 
     /// Prints a log; what printed nothing gets no heading.
     fn print_one(&self, entry: &Entry, headed: bool) -> Result<(), Failure> {
+        let headed = headed && !self.args.json;
         let mut lines = LogLines::new(self.form(entry, None));
         let mut kept = Vec::new();
         let mut last = None;
-        for chunk in log::read(&entry.path).map_err(unreadable)? {
-            let text = lines.push(&chunk.map_err(unreadable)?);
-            if headed && !self.args.json && last.is_none() && !text.is_empty() {
-                let heading = format!("── {}#{}", entry.name, entry.attempt);
-                self.ui.print(&format!("{}\n", paint(DIM, &heading)))?;
+        let mut print = |text: Vec<u8>, is_end: bool| {
+            if headed && last.is_none() && !text.is_empty() {
+                let heading = format!("{HEADING}{}#{}", entry.name, entry.attempt);
+                self.ui.print_line(&paint(DIM, &heading))?;
             }
             last = text.last().copied().or(last);
+            kept.extend(text);
             match self.args.tail {
-                Some(count) => {
-                    kept.extend(text);
-                    kept = last_lines(&kept, count);
-                }
-                None => self.write(&text)?,
+                Some(count) => kept = last_lines(&kept, count),
+                None => self.write(&std::mem::take(&mut kept))?,
             }
+            if is_end {
+                self.write(&kept)?;
+            }
+            Ok::<(), Failure>(())
+        };
+        for chunk in log::read(&entry.path).map_err(unreadable)? {
+            print(lines.push(&chunk.map_err(unreadable)?), false)?;
         }
-        kept.extend(lines.close());
-        self.write(&kept)?;
-        let open = last.is_some_and(|last| last != b'\n');
-        if headed && open && !self.args.timestamps && !self.args.json {
+        print(lines.close(), true)?;
+        if headed && last.is_some_and(|last| last != b'\n') {
             self.ui.print("\n")?;
         }
         Ok(())
     }
 
-    /// Bytes of a step pass as they are; what is put before them may be coloured.
     fn write(&self, text: &[u8]) -> Result<(), Failure> {
-        if self.args.json || self.ui.colors() || !self.args.timestamps && self.found.is_some() {
+        if self.args.raw {
             return self.ui.print_bytes(text);
         }
-        self.ui.print(&String::from_utf8_lossy(text))
+        let text = String::from_utf8_lossy(text);
+        if self.args.json {
+            self.ui.print_json(&text)
+        } else {
+            self.ui.print(&text)
+        }
     }
 
     fn follow(&self) -> Result<(), Failure> {

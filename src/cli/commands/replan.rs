@@ -74,7 +74,7 @@ fn explain(ui: &Ui, args: &ExplainArgs) -> Result<Exit, Failure> {
     };
     let found = decide(&replan, measures, args.gradient, args.worsening);
     if args.json {
-        ui.print(&format!("{:#}\n", solved_json(&replan, &found)))?;
+        ui.print_json(&format!("{:#}\n", solved_json(&replan, &found)))?;
     } else {
         ui.print(&solved(&replan, &found))?;
     }

@@ -25,8 +25,8 @@ pub fn run(ui: &Ui, args: &RestoreArgs) -> Result<Exit, Failure> {
     let state = ui.workspace().state;
     let made = audit::restore(&file, &state, args.force, ui.env.now())?;
     let shown = relative(&state, ui.env.cwd());
-    ui.note(&format!(
-        "{shown} is as it was at {}: {}\n",
+    ui.note_line(&format!(
+        "{shown} is as it was at {}: {}",
         made.created,
         content(&made)
     ));

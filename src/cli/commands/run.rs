@@ -94,12 +94,11 @@ fn try_begin(ui: &Ui, args: &RunArgs) -> Result<Option<Exit>, Failure> {
     let params = params::resolve(ui, ready.plan.parts(), &args.params)?;
     if args.dry_run {
         let forecast = Forecast::of(&ready.plan, &ready.path, params);
-        let text = if args.telling.json {
-            forecast.json()
+        if args.telling.json {
+            ui.print_json(&forecast.json())?;
         } else {
-            forecast.render()
-        };
-        ui.print(&text)?;
+            ui.print(&forecast.render())?;
+        }
         return Ok(Some(Exit::Ok));
     }
     let run = ui.env.new_run()?;
@@ -136,8 +135,8 @@ fn say_where(ui: &Ui, ready: &Ready) {
     let state = &ready.workspace.state;
     if *state != ui.workspace().state {
         let shown = relative(state, ui.env.cwd());
-        ui.note(&format!(
-            "the record is in {shown}: name it with --state {shown}\n"
+        ui.note_line(&format!(
+            "the record is in {shown}: name it with --state {shown}"
         ));
     }
 }

@@ -68,7 +68,7 @@ pub fn run(ui: &Ui, args: &RunsArgs) -> Result<Exit, Failure> {
         Err(error) => return Err(error.into()),
     };
     if args.json {
-        ui.print(&json(&rows))?;
+        ui.print_json(&json(&rows))?;
     } else if rows.is_empty() {
         let chosen = args.plan.is_some() || args.state_is.is_some();
         ui.note(if chosen {

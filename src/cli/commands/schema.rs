@@ -44,7 +44,7 @@ pub enum What {
 
 /// Writes a schema.
 pub fn run(ui: &Ui, args: &SchemaArgs) -> Result<Exit, Failure> {
-    ui.print(&text(args.what))?;
+    ui.print_json(&text(args.what))?;
     Ok(Exit::Ok)
 }
 

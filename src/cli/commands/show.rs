@@ -43,7 +43,7 @@ pub fn run(ui: &Ui, args: &ShowArgs) -> Result<Exit, Failure> {
         return told(ui, &record);
     }
     if args.json {
-        ui.print(&document(&reader, &run, &record)?)?;
+        ui.print_json(&document(&reader, &run, &record)?)?;
     } else {
         let mut record = record;
         if let Some((above, attempt)) = &mut record.run.parent {

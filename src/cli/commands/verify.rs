@@ -76,7 +76,7 @@ pub fn run(ui: &Ui, args: &VerifyArgs) -> Result<Exit, Failure> {
     };
     let all = engine::verify(&session, &outermost, runs)?;
     if args.json {
-        ui.print(&document(&run, &all))?;
+        ui.print_json(&document(&run, &all))?;
     } else {
         ui.print(&findings(&all, &names))?;
     }

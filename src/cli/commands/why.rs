@@ -57,11 +57,11 @@ pub fn run(ui: &Ui, args: &WhyArgs) -> Result<Exit, Failure> {
         cache: cache.as_ref(),
         again: again.as_deref(),
     };
-    ui.print(&if args.json {
-        format!("{:#}\n", why_json(&of))
+    if args.json {
+        ui.print_json(&format!("{:#}\n", why_json(&of)))?;
     } else {
-        why(&of)
-    })?;
+        ui.print(&why(&of))?;
+    }
     Ok(Exit::Ok)
 }
 

@@ -10,7 +10,6 @@ use crate::cli::workspace::CONFIG;
 use crate::cli::{Exit, Failure, Ui, Workspace};
 use crate::connection::request::{Reply, Request, reply};
 use crate::connection::{Fault, MOST_LINE};
-use crate::exec::log::harmless;
 use crate::exec::process::Command;
 use crate::exec::refs::{Lent, Refs, RefsFault};
 use crate::exec::sandbox::Around;
@@ -22,6 +21,7 @@ use crate::mask::Mask;
 use crate::model::Limits;
 use crate::name::{PlanId, RefId};
 use crate::spec::Disk;
+use crate::untrusted::Untrusted;
 
 /// How much a script may print at most, in bytes.
 const OUTPUT: u64 = 16 << 20;
@@ -225,9 +225,9 @@ pub(super) fn leaks(mask: &Mask, line: &[u8]) -> bool {
     *shown != *text
 }
 
-/// The last that a script printed for people, harmless and without secrets.
+/// The last that a script printed for people, safe to look at and without secrets.
 pub(super) fn printed(ends: &Ends, mask: &Mask) -> String {
-    let text = harmless(&mask.text(&ends.err));
+    let text = Untrusted::printed(mask.text(&ends.err).as_bytes()).block();
     let lines: Vec<&str> = text
         .lines()
         .filter(|line| !line.trim().is_empty())

@@ -236,8 +236,8 @@ impl Relay<'_, '_> {
 
     fn note(&self, level: Level, text: &str) {
         match level {
-            Level::Info => self.desk.ui.note(&format!("  {text}\n")),
-            Level::Warning => self.desk.ui.say(&format!("  warning: {text}\n")),
+            Level::Info => self.desk.ui.note_line(&format!("  {text}")),
+            Level::Warning => self.desk.ui.say_line(&format!("  warning: {text}")),
         }
     }
 

@@ -75,8 +75,8 @@ impl Daemon<'_> {
                 .map_or("a signal".to_owned(), |code| format!("code {code}"));
             let (bad, goal) = (paint(BAD, "not begun:"), &start.goal);
             let slot = start.slot.to_second();
-            self.ui.say(&format!(
-                "{bad} {goal}, the slot {slot} (ended with {code})\n"
+            self.ui.say_line(&format!(
+                "{bad} {goal}, the slot {slot} (ended with {code})"
             ));
         } else {
             self.failed.remove(&key);

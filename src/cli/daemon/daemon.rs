@@ -175,7 +175,7 @@ impl Daemon<'_> {
         };
         let _ = self.notify.ready(&self.status(wake));
         if !self.service.once {
-            self.ui.note(&format!("leads · {}\n", self.status(wake)));
+            self.ui.note_line(&format!("leads · {}", self.status(wake)));
         }
         loop {
             if self.service.once && self.children.len() == 0 {
@@ -267,7 +267,7 @@ impl Daemon<'_> {
             self.trouble += 1;
             wakes.push(now.after(pause(self.trouble)));
             let (bad, remedy) = (paint(BAD, "error:"), error.remedy());
-            self.ui.say(&format!("{bad} {error}; {remedy}\n"));
+            self.ui.say_line(&format!("{bad} {error}; {remedy}"));
         } else {
             self.trouble = 0;
         }
@@ -304,13 +304,13 @@ impl Daemon<'_> {
             let count = self.children.len();
             if insists == 0 {
                 let cycles = plural(count, "cycle");
-                self.ui.note(&format!("waits for {cycles} to end\n"));
+                self.ui.note_line(&format!("waits for {cycles} to end"));
             }
             tokio::select! {
                 gone = self.children.ended() => self.note(&gone),
                 () = tokio::time::sleep_until(end) => {
                     let cycles = plural(count, "cycle");
-                    self.ui.say(&format!("left {cycles} behind; the next daemon goes on with what is left\n"));
+                    self.ui.say_line(&format!("left {cycles} behind; the next daemon goes on with what is left"));
                     break;
                 }
                 () = stop.told() => { insists += 1; self.children.cancel_all(); }

@@ -113,20 +113,17 @@ impl Goals {
             match &found.goal {
                 Ok(goal) => {
                     let name = paint(NAME, goal.id.as_str());
-                    ui.note(&format!("goal {name} · {}\n", found.path));
+                    ui.note_line(&format!("goal {name} · {}", found.path));
                 }
                 Err(why) => {
                     let broken = paint(BAD, "broken:");
-                    ui.say(&format!(
-                        "{broken} {} is not looked at: {why}\n",
-                        found.path
-                    ));
+                    ui.say_line(&format!("{broken} {} is not looked at: {why}", found.path));
                 }
             }
         }
         for gone in before {
             if self.found.iter().all(|found| found.path != gone.path) {
-                ui.note(&format!("{} is gone\n", gone.path));
+                ui.note_line(&format!("{} is gone", gone.path));
             }
         }
     }

@@ -98,8 +98,8 @@ impl Daemon<'_> {
             Ok(watch) => Some(watch),
             Err(error) => {
                 let warning = paint(WARN, "warning:");
-                self.ui.say(&format!(
-                    "{warning} changes of files are not seen ({error}): send SIGHUP after one\n"
+                self.ui.say_line(&format!(
+                    "{warning} changes of files are not seen ({error}): send SIGHUP after one"
                 ));
                 None
             }

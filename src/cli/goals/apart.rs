@@ -87,7 +87,7 @@ pub fn write(ui: &Ui, commit: Option<&str>) -> Result<(), Failure> {
             goal,
             why,
         };
-        ui.print(&(serde_json::to_string(&line).unwrap_or_default() + "\n"))?;
+        ui.print_json(&(serde_json::to_string(&line).unwrap_or_default() + "\n"))?;
     }
     Ok(())
 }

@@ -51,8 +51,8 @@ pub fn tell(ui: &Ui) -> Result<(), Failure> {
         };
         if let Err(why) = &told {
             let (warning, goal) = (paint(WARN, "warning:"), &row.goal);
-            ui.say(&format!(
-                "{warning} nobody could be told about {goal}: {why}\n"
+            ui.say_line(&format!(
+                "{warning} nobody could be told about {goal}: {why}"
             ));
         }
         let last = row.tries + 1 >= ROUNDS;

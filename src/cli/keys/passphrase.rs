@@ -73,7 +73,7 @@ pub fn recalled(ui: &Ui, args: &PassphraseArgs, key: &OwnKey) -> Result<String, 
             Ok(Ok(secret)) => return Ok(secret),
             Err(RingFault::None | RingFault::Missing) => {}
             Ok(Err(_)) => ui.note("the keyring holds no passphrase that can be read\n"),
-            Err(why) => ui.note(&format!("the keyring gives no passphrase: {why}\n")),
+            Err(why) => ui.note_line(&format!("the keyring gives no passphrase: {why}")),
         }
     }
     passphrase(ui, args, &key.name, false)

@@ -6,28 +6,28 @@ use super::fetch::Fetched;
 use super::put::SKILLS;
 use super::study::Studied;
 use super::tell;
-use crate::report::consent::visible;
 use crate::report::{BOLD, DIM, GOOD, WARN, paint};
 use crate::skill::import::{Fate, Transformation};
+use crate::untrusted::untrusted;
 
 /// Everything that was done, and what is left to do.
 pub fn text(fetched: &Fetched, done: &Transformation, studied: &Studied, is_dry: bool) -> String {
     let mut text = format!(
         "{}\n  from {}\n",
         paint(BOLD, &format!("the skill {}", done.name)),
-        visible(&fetched.source)
+        untrusted(&fetched.source)
     );
     if let Some(commit) = &fetched.commit {
         let _ = writeln!(text, "  commit {commit}");
     }
     let format = done.format.as_str();
-    let _ = writeln!(text, "  format {format}: {}", visible(&done.why));
+    let _ = writeln!(text, "  format {format}: {}", untrusted(&done.why));
     text += &fields(done);
     text += &list(
         "left out",
         done.left_out
             .iter()
-            .map(|out| format!("{}: {}", visible(&out.path), out.why)),
+            .map(|out| format!("{}: {}", untrusted(&out.path), out.why)),
     );
     text += &by_hand(done);
     let found = tell::findings(studied);
@@ -47,25 +47,31 @@ fn fields(done: &Transformation) -> String {
         };
         let fate = paint(style, field.fate.as_str());
         match field.why.as_str() {
-            "" => format!("{}: {fate}", visible(&field.field)),
-            why => format!("{}: {fate}, {}", visible(&field.field), visible(why)),
+            "" => format!("{}: {fate}", untrusted(&field.field)),
+            why => format!("{}: {fate}, {}", untrusted(&field.field), untrusted(why)),
         }
     });
     list("fields", lines)
 }
 
 fn by_hand(done: &Transformation) -> String {
-    let scripts = done
-        .scripts
+    let scripts = done.scripts.iter().map(|path| {
+        format!(
+            "{} declares nothing yet: no step can run it",
+            untrusted(path)
+        )
+    });
+    let all = done
+        .review
         .iter()
-        .map(|path| format!("{} declares nothing yet: no step can run it", visible(path)));
-    let all = done.review.iter().map(|what| visible(what)).chain(scripts);
+        .map(|what| untrusted(what).to_string())
+        .chain(scripts);
     let mut text = list("to be reviewed by hand", all);
     if let Some(suggestion) = &done.suggestion {
         let what = "a step could run them with this in SKILL.md, once you know what they need:";
         let _ = writeln!(text, "  {}", paint(DIM, what));
         for line in suggestion.lines() {
-            let _ = writeln!(text, "    {}", visible(line));
+            let _ = writeln!(text, "    {}", untrusted(line));
         }
     }
     text

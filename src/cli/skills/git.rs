@@ -4,6 +4,7 @@ use std::process::{Command, Stdio};
 use crate::cli::{Exit, Failure};
 use crate::skill::disk::{LEFT_OUT, MAX_ALL, MAX_DEPTH, MAX_FILE, MAX_FILES, MAX_SKILL_MD};
 use crate::skill::{Bundle, BundleFile};
+use crate::untrusted::Untrusted;
 
 /// Fetches one commit of a repository and reads a folder of it. Nothing is checked out, so that no
 /// hook, no filter and no link has a say. Gives the commit, too.
@@ -167,11 +168,8 @@ fn git(dir: &Path, args: &[&str]) -> Result<Vec<u8>, Failure> {
         return Ok(output.stdout);
     }
     let said = String::from_utf8_lossy(&output.stderr);
-    let said = crate::exec::log::harmless(
-        said.lines()
-            .find(|line| !line.trim().is_empty())
-            .unwrap_or("it says not why"),
-    );
+    let said = said.lines().find(|line| !line.trim().is_empty());
+    let said = Untrusted::printed(said.unwrap_or("it says not why").as_bytes()).to_string();
     let verb = args.first().copied().unwrap_or_default();
     Err(wrong(format!("git {verb} failed: {}", said.trim()))
         .hint("look at the address, and at what follows #"))

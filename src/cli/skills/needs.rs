@@ -9,10 +9,10 @@ use clap::Args;
 
 use super::study::Studied;
 use crate::cli::{Exit, Failure};
-use crate::report::consent::visible;
 use crate::report::{BAD, WARN, paint};
 use crate::skill::inspect::{Class, Issue, Rule};
 use crate::skill::lock::{Locked, LockedFile, locked_files};
+use crate::untrusted::untrusted;
 
 /// Which dangers are accepted.
 #[derive(Args, Clone, Debug, Default)]
@@ -111,15 +111,22 @@ impl Terms {
     pub fn text(&self) -> String {
         let mut text = String::new();
         for (file, needs) in &self.granted {
-            let needs: Vec<String> = needs.iter().map(|need| visible(need)).collect();
+            let needs: Vec<String> = needs
+                .iter()
+                .map(|need| untrusted(need).to_string())
+                .collect();
             let what = paint(WARN, "grants:");
-            let _ = writeln!(text, "{what} {}: {}", visible(file), needs.join(", "));
+            let _ = writeln!(text, "{what} {}: {}", untrusted(file), needs.join(", "));
         }
         for (rule, files) in &self.exceptions {
             for (path, file) in files {
                 let what = paint(BAD, "accepts:");
                 let digest = file.digest;
-                let _ = writeln!(text, "{what} danger[{rule}] in {} {digest}", visible(path));
+                let _ = writeln!(
+                    text,
+                    "{what} danger[{rule}] in {} {digest}",
+                    untrusted(path)
+                );
             }
         }
         text

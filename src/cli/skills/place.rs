@@ -124,7 +124,7 @@ fn show(
 fn refused(ui: &Ui, studied: &Studied, all: &[Tried], way: &Way<'_>) -> Result<Exit, Failure> {
     if way.json {
         let document: Value = tell::document(studied, None, all, &Approvals::default());
-        ui.print(&format!("{document}\n"))?;
+        ui.print_json(&format!("{document}\n"))?;
         return Err(Failure::silent(Exit::Invalid));
     }
     ui.print(&(tell::findings(studied) + &tell::tried(all)))?;
@@ -141,7 +141,7 @@ fn told(
 ) -> Result<(), Failure> {
     if way.json {
         let document = tell::document(studied, Some(locked), all, approvals);
-        return ui.print(&format!("{document}\n"));
+        return ui.print_json(&format!("{document}\n"));
     }
     let name = &studied.name;
     let mut text = format!(

@@ -10,11 +10,11 @@ use super::trial::Tried;
 use crate::cli::Workspace;
 use crate::cli::approve::changed;
 use crate::cli::revision::past_text;
-use crate::report::consent::visible;
 use crate::report::{BAD, BOLD, DIM, GOOD, WARN, paint, plural};
 use crate::skill::DeclaredScript;
 use crate::skill::inspect::{Class, Issue, Rule, Told, language, private};
 use crate::skill::lock::{Change, Locked, changes};
+use crate::untrusted::untrusted;
 
 /// What was found in a skill, line by line: dangers first, then what it needs, then the rest.
 pub fn findings(studied: &Studied) -> String {
@@ -31,10 +31,10 @@ fn finding(studied: &Studied, issue: &Issue) -> String {
         Class::Quality => DIM,
     };
     let mark = paint(style, &format!("{}[{}]:", told.class, told.code));
-    let place = format!("{}:{}:{}", visible(&told.file), told.line, told.column);
+    let place = format!("{}:{}:{}", untrusted(&told.file), told.line, told.column);
     format!(
         "{mark} {place}: {}\n  {}\n",
-        visible(&told.message),
+        untrusted(&told.message),
         paint(DIM, &told.help)
     )
 }
@@ -60,12 +60,12 @@ pub fn tried(all: &[Tried]) -> String {
         let why = if one.why.is_empty() {
             String::new()
         } else {
-            format!(": {}", visible(&one.why))
+            format!(": {}", untrusted(&one.why))
         };
         let _ = writeln!(
             text,
             "{what} of {}: {}{why}",
-            visible(&one.path),
+            untrusted(&one.path),
             paint(style, one.result)
         );
     }
@@ -82,7 +82,7 @@ pub fn summary(studied: &Studied) -> String {
         text += "  declares no scripts: a step says what one of them may do\n";
     }
     if let Some(said) = studied.report.get("description").and_then(Value::as_str) {
-        let _ = writeln!(text, "  {}", visible(said));
+        let _ = writeln!(text, "  {}", untrusted(said));
     }
     let files = &studied.bundle.files;
     let size: usize = files.values().map(|file| file.bytes.len()).sum();
@@ -100,8 +100,8 @@ pub fn summary(studied: &Studied) -> String {
 fn rights(path: &str, script: &DeclaredScript) -> String {
     let list = |paths: &[String]| -> Vec<String> {
         let aloud = |path: &String| match private(path) {
-            Some((_, holds)) => paint(BAD, &format!("{} ({holds})", visible(path))),
-            None => visible(path),
+            Some((_, holds)) => paint(BAD, &format!("{} ({holds})", untrusted(path))),
+            None => untrusted(path).to_string(),
         };
         paths.iter().map(aloud).collect()
     };
@@ -121,7 +121,7 @@ fn rights(path: &str, script: &DeclaredScript) -> String {
         }
     };
     let net = if script.net { "yes" } else { "no" };
-    let mut text = format!("  {} may\n", visible(path));
+    let mut text = format!("  {} may\n", untrusted(path));
     let mut line = |what: &str, value: &str| {
         let _ = writeln!(text, "    {what:<8} {value}");
     };
@@ -162,12 +162,12 @@ pub fn whole(studied: &Studied) -> String {
         } else {
             ""
         };
-        let _ = writeln!(text, "\n{}{mark}", paint(BOLD, &visible(path)));
+        let _ = writeln!(text, "\n{}{mark}", paint(BOLD, &untrusted(path)));
         let is_read =
             path == "SKILL.md" || file.is_executable || language(path, &file.bytes).is_some();
         if let Some(content) = studied.bundle.text(path).filter(|_| is_read) {
             for line in content.lines() {
-                let _ = writeln!(text, "  {}", visible(line));
+                let _ = writeln!(text, "  {}", untrusted(line));
             }
         } else {
             let size = crate::report::size(file.bytes.len() as u64);
@@ -185,7 +185,7 @@ pub fn differences(workspace: &Workspace, before: &Locked, studied: &Studied) ->
     }
     let mut text = format!("\n{}\n", paint(BOLD, "since it was locked before"));
     for change in &all {
-        let _ = writeln!(text, "  {}", visible(&change.to_string()));
+        let _ = writeln!(text, "  {}", untrusted(&change.to_string()));
         text.push_str(&lines(workspace, before, studied, change));
     }
     text

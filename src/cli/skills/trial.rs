@@ -12,13 +12,14 @@ use crate::cli::{Failure, Ui, Workspace};
 use crate::exec::probe::{Probe, Probed};
 use crate::exec::process::Command;
 use crate::exec::sandbox::{Around, Sandbox};
-use crate::exec::{Hands, Stop, log, shell};
+use crate::exec::{Hands, Stop, shell};
 use crate::expr::{Ref, Scope, StatusTest};
 use crate::machine::Exit;
 use crate::model::{Check, SkillCall};
 use crate::name::Name;
 use crate::skill::inspect::{Language, language};
 use crate::spec;
+use crate::untrusted::Untrusted;
 
 /// The longest that one script may take.
 const LONGEST: Duration = Duration::from_mins(1);
@@ -197,8 +198,7 @@ impl Site<'_> {
 
 fn told(path: &str, what: &'static str, probed: &Probed) -> Tried {
     let passed = probed.exit == Exit::Code { code: 0 };
-    let said = String::from_utf8_lossy(&probed.err);
-    let said = log::harmless(&said);
+    let said = Untrusted::printed(&probed.err).block();
     let last = said.lines().rev().find(|line| !line.trim().is_empty());
     let end = match &probed.exit {
         Exit::Code { code } => format!("exit code {code}"),

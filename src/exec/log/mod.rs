@@ -10,7 +10,6 @@
 mod chunk;
 mod cursor;
 mod follower;
-mod harmless;
 mod lines;
 mod reader;
 mod record;
@@ -23,7 +22,6 @@ mod writer;
 
 pub use chunk::{Chunk, Stream};
 pub use follower::Follower;
-pub use harmless::harmless;
 pub use reader::{Chunks, read};
 pub use tail::tail;
 pub use target::{Target, path};

@@ -3,12 +3,13 @@ use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
-use super::{harmless::harmless, target};
+use super::target;
+use crate::untrusted::Untrusted;
 
 /// The most that a tail looks at, in bytes.
 const MOST: u64 = 64 * 1024;
 
-/// The last lines of a log, of its last 64 KiB, as [`harmless`] text without a final line end.
+/// The last lines of a log, of its last 64 KiB, as text that is safe to look at, without a final line end.
 /// Empty if there is no log.
 pub fn tail(path: &Path, lines: usize) -> io::Result<String> {
     let [_, newer] = target::ends(path);
@@ -16,7 +17,7 @@ pub fn tail(path: &Path, lines: usize) -> io::Result<String> {
         bytes if bytes.is_empty() => end_of(path)?,
         bytes => bytes,
     };
-    let text = harmless(&String::from_utf8_lossy(&bytes));
+    let text = Untrusted::printed(&bytes).block();
     let text = text.trim_end();
     let first = text
         .rmatch_indices('\n')

@@ -1,7 +1,8 @@
 use serde::{Serialize, Serializer, ser::SerializeStruct};
 
-use super::{Sheet, hides, plan};
+use super::{Sheet, plan};
 use crate::model::{Goal, Object, Plan};
+use crate::untrusted::hides;
 
 /// What a line is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]

@@ -24,12 +24,10 @@ mod step;
 #[cfg(test)]
 pub(super) mod tests;
 mod text;
-mod visible;
 mod work;
 
 pub use line::{Consent, House, Kind, Line, Sense};
 pub use text::consent;
 pub(super) use text::drawn;
-pub use visible::{hides, visible};
 
 use sheet::Sheet;

@@ -2,11 +2,12 @@ use std::fmt::Write as _;
 
 use anstyle::Style;
 
-use super::{Consent, Kind, Line, Sense, hides, visible};
+use super::{Consent, Kind, Line, Sense};
 use crate::digest::Digest;
 use crate::model::{Goal, Object, Plan};
 use crate::report::paint::{BAD, BOLD, DIM, NAME, WARN, paint};
 use crate::report::plural;
+use crate::untrusted::{hides, untrusted};
 
 /// How many files are shown: what differs from the last approval is shown besides.
 const SHOWN: usize = 30;
@@ -26,13 +27,13 @@ pub fn consent(
     goal: Option<&Goal>,
 ) -> String {
     let view = Consent::of(plan, path).given(params).of_any(goal);
-    let mut text = format!("{}  {}\n", paint(BOLD, plan.id().as_str()), visible(path));
+    let mut text = format!("{}  {}\n", paint(BOLD, plan.id().as_str()), untrusted(path));
     text.push_str(&warnings(&view));
     if !files.is_empty() {
         let _ = writeln!(text, "\n{}", paint(BOLD, "files"));
         for (file, digest) in files.iter().take(SHOWN) {
             let digest = paint(DIM, &digest.short());
-            let _ = writeln!(text, "  {digest}  {}", visible(file));
+            let _ = writeln!(text, "  {digest}  {}", untrusted(file));
         }
         if let Some(more) = files.len().checked_sub(SHOWN).filter(|more| *more > 0) {
             let _ = writeln!(
@@ -60,7 +61,7 @@ fn warnings(view: &Consent) -> String {
         let what = "characters that do not show are written as ⟨U+…⟩ in";
         let _ = writeln!(text, "{} {what}", paint(BAD, "!"));
         for path in hidden {
-            let _ = writeln!(text, "    {}", visible(&path));
+            let _ = writeln!(text, "    {}", untrusted(&path));
         }
     }
     text
@@ -164,18 +165,18 @@ fn heading(line: &Line) -> String {
         _ => line.within.clone(),
     };
     match line.plan.as_str() {
-        "" => paint(BOLD, &visible(&part)),
+        "" => paint(BOLD, &untrusted(&part)),
         path => format!(
             "{} {}",
-            paint(NAME, &visible(path)),
-            paint(BOLD, &visible(&part))
+            paint(NAME, &untrusted(path)),
+            paint(BOLD, &untrusted(&part))
         ),
     }
 }
 
 /// A key and what it says, in full.
 fn labelled(key: &str, said: &str, indent: usize, style: Style) -> String {
-    let key = visible(key);
+    let key = untrusted(key).to_string();
     let wide = key.chars().count();
     let mut text = format!("{:indent$}{}", "", paint(DIM, &key));
     if said.contains('\n') {
@@ -189,10 +190,10 @@ fn labelled(key: &str, said: &str, indent: usize, style: Style) -> String {
     } else {
         let _ = write!(text, "{:1$}", "", KEYS + 1 - wide);
     }
-    let parts = wrapped(&visible(said), WIDTH - left);
+    let parts = wrapped(&untrusted(said).to_string(), WIDTH - left);
     for (at, part) in parts.iter().enumerate() {
         if at > 0 {
-            let _ = write!(text, "{:left$}", "");
+            let _ = write!(text, "{:1$}{2} ", "", left - 2, paint(DIM, "┆"));
         }
         let _ = writeln!(text, "{}", paint(style, part.trim_end()));
     }
@@ -216,7 +217,7 @@ impl Line {
 /// Several lines, each behind a bar; one that goes on has a broken bar.
 fn block(body: &str, indent: usize, text: &mut String) {
     for line in body.trim_end_matches('\n').split('\n') {
-        let shown = visible(line);
+        let shown = untrusted(line).to_string();
         for (at, part) in wrapped(&shown, WIDTH - indent - 2).into_iter().enumerate() {
             let bar = paint(DIM, if at == 0 { "│" } else { "┆" });
             let style = if hides(line) { BAD } else { Style::new() };
@@ -231,7 +232,7 @@ fn block(body: &str, indent: usize, text: &mut String) {
 
 /// A line as it is safe to look at, in parts that leave so many columns free.
 pub(in crate::report) fn drawn(line: &str, indent: usize) -> Vec<String> {
-    wrapped(&visible(line), WIDTH - indent)
+    wrapped(&untrusted(line).to_string(), WIDTH - indent)
 }
 
 /// A text in parts of at most so many characters; broken at spaces where there are any.

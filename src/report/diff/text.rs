@@ -3,8 +3,9 @@ use std::fmt::Write as _;
 use anstyle::Style;
 
 use super::{Change, Diff, Moved, Way};
-use crate::report::consent::{Kind, Line, drawn, visible};
+use crate::report::consent::{Kind, Line, drawn};
 use crate::report::paint::{BAD, BOLD, DIM, GOOD, WARN, paint};
+use crate::untrusted::untrusted;
 
 /// Lines around those that differ in a text of several lines.
 const AROUND: usize = 2;
@@ -41,13 +42,13 @@ impl Diff {
 impl Moved {
     fn shown(&self) -> String {
         match self {
-            Self::Added { part } => format!("  {} {}\n", paint(GOOD, "+"), visible(part)),
-            Self::Removed { part } => format!("  {} {}\n", paint(BAD, "-"), visible(part)),
+            Self::Added { part } => format!("  {} {}\n", paint(GOOD, "+"), untrusted(part)),
+            Self::Removed { part } => format!("  {} {}\n", paint(BAD, "-"), untrusted(part)),
             Self::Renamed { from, to } => format!(
                 "  {} {} is now {}\n",
                 paint(WARN, "~"),
-                visible(from),
-                visible(to)
+                untrusted(from),
+                untrusted(to)
             ),
         }
     }
@@ -74,7 +75,7 @@ fn section(text: &mut String, heading: &str, changes: &[&Change]) {
 fn shown(change: &Change) -> String {
     let path = change.line().map(Line::path).unwrap_or_default();
     let word = paint(style(change), change.word());
-    let mut text = format!("  {} {word}\n", visible(&path));
+    let mut text = format!("  {} {word}\n", untrusted(&path));
     let [before, after] = [&change.before, &change.after].map(|line| match line {
         Some(line) => line.text.trim_end_matches('\n').split('\n').collect(),
         None => Vec::new(),
@@ -110,7 +111,7 @@ fn around(text: &mut String, lines: &[&str], before: bool) {
     let from = if before { lines.len() - few } else { 0 };
     for line in lines.iter().skip(from).take(few) {
         for part in drawn(line, 6) {
-            let _ = writeln!(text, "{}", paint(DIM, format!("      {part}").trim_end()));
+            let _ = writeln!(text, "{}", paint(DIM, &format!("      {part}").trim_end()));
         }
     }
 }

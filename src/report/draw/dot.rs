@@ -1,6 +1,7 @@
 use std::fmt::Write as _;
 
 use super::{Node, Sketch};
+use crate::untrusted::untrusted;
 
 /// A sketch in the language of Graphviz.
 pub fn dot(sketch: &Sketch) -> String {
@@ -46,7 +47,11 @@ fn attributes(node: &Node) -> String {
 }
 
 fn quote(text: &str) -> String {
-    let escaped = text.replace('\\', "\\\\").replace('"', "\\\"");
+    let lines: Vec<String> = untrusted(text)
+        .lines()
+        .map(|line| line.to_string())
+        .collect();
+    let escaped = lines.join("\n").replace('\\', "\\\\").replace('"', "\\\"");
     format!("\"{}\"", escaped.replace('\n', "\\n"))
 }
 

@@ -1,6 +1,7 @@
 use std::fmt::Write as _;
 
 use super::{Node, Sketch};
+use crate::untrusted::untrusted;
 
 /// A sketch in the language of Mermaid, which GitHub shows as a picture.
 pub fn mermaid(sketch: &Sketch) -> String {
@@ -49,14 +50,13 @@ fn shape(node: &Node) -> String {
 
 fn escape(text: &str) -> String {
     let mut escaped = String::new();
-    for c in text.chars() {
+    for c in untrusted(text).to_string().chars() {
         match c {
             '"' => escaped.push_str("#quot;"),
             '<' => escaped.push_str("#lt;"),
             '>' => escaped.push_str("#gt;"),
             '#' => escaped.push_str("#35;"),
             '&' => escaped.push_str("#amp;"),
-            c if c.is_control() => escaped.push(' '),
             c => escaped.push(c),
         }
     }

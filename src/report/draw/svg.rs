@@ -2,6 +2,7 @@ use std::fmt::Write as _;
 
 use super::{Node, Sketch};
 use crate::report::fit;
+use crate::untrusted::untrusted;
 
 /// The width of a character, on average.
 const CHAR: usize = 7;
@@ -185,13 +186,12 @@ fn boxed(node: &Node, frame: &Frame) -> String {
 
 fn escape(text: &str) -> String {
     let mut escaped = String::new();
-    for c in text.chars() {
+    for c in untrusted(text).to_string().chars() {
         match c {
             '&' => escaped.push_str("&amp;"),
             '<' => escaped.push_str("&lt;"),
             '>' => escaped.push_str("&gt;"),
             '"' => escaped.push_str("&quot;"),
-            c if c.is_control() => escaped.push(' '),
             c => escaped.push(c),
         }
     }

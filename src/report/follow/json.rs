@@ -5,6 +5,7 @@ use serde::Serialize;
 use crate::engine::{Observer, RunRef, Stream};
 use crate::machine::{Attempt, Event};
 use crate::name::RunId;
+use crate::untrusted::json;
 
 /// The version of the public event format. Within a version, keys and events are only added.
 pub const EVENT_VERSION: u32 = 1;
@@ -40,9 +41,8 @@ impl<W: Write> JsonLines<W> {
 
 impl<W: Write> JsonLines<W> {
     fn write(&mut self, line: &EventLine) -> io::Result<()> {
-        let mut text = serde_json::to_vec(line)?;
-        text.push(b'\n');
-        self.out.write_all(&text)?;
+        let text = serde_json::to_string(line)? + "\n";
+        self.out.write_all(json(&text).as_bytes())?;
         self.out.flush()
     }
 }

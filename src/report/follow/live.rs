@@ -10,6 +10,7 @@ use crate::machine::{Attempt, Event, Fact, Ledger, Place};
 use crate::report::paint::{BOLD, DIM, paint, plain};
 use crate::report::{elapsed, fit, ledger, plural};
 use crate::time::{Clock, Moment};
+use crate::untrusted::{styled, untrusted};
 
 /// The most running steps on view at once.
 const ROWS: usize = 12;
@@ -92,9 +93,10 @@ impl<W: Write> Live<W> {
         let _ = self.out.flush();
     }
 
-    fn colored(&self, text: String) -> String {
+    fn colored(&self, text: &str) -> String {
+        let text = styled(text);
         if self.screen.color {
-            text
+            text.into_owned()
         } else {
             plain(&text)
         }
@@ -114,7 +116,8 @@ impl<W: Write> Live<W> {
                 0 | 1 => String::new(),
                 n => format!(" · attempt {n}"),
             };
-            let text = fit(&format!("{}{again}", one.subject), self.free(24));
+            let subject = untrusted(&one.subject);
+            let text = fit(&format!("{subject}{again}"), self.free(24));
             let verb = paint(DIM, &format!("{:>11}", one.state.as_str()));
             let _ = writeln!(view, "{verb} {took:>9}  {text}");
         }
@@ -127,7 +130,7 @@ impl<W: Write> Live<W> {
             let used = fit(&used, self.free(24));
             let _ = writeln!(view, "{:>23}{}", "", paint(DIM, &used));
         }
-        self.colored(view)
+        self.colored(&view)
     }
 
     fn status(&self, took: Duration, going: usize) -> String {
@@ -167,7 +170,7 @@ impl<W: Write> Observer for Live<W> {
             Some(news) => text.push_str(&tell(&news, self.volume)),
             None => {}
         }
-        let text = self.colored(text);
+        let text = self.colored(&text);
         self.above(&text);
     }
 
@@ -183,7 +186,7 @@ impl<W: Write> Observer for Live<W> {
             &remarked(self.board.subject(run, place), remark),
             self.volume,
         );
-        let text = self.colored(text);
+        let text = self.colored(&text);
         self.above(&text);
     }
 
@@ -192,7 +195,7 @@ impl<W: Write> Observer for Live<W> {
         if self.volume == Volume::Verbose {
             let name = self.board.subject(run, &attempt.place);
             let text = self.lines.push(&name, &run.id, attempt, bytes);
-            let text = self.colored(text);
+            let text = self.colored(&text);
             self.above(&text);
         }
     }

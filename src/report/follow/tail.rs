@@ -1,3 +1,4 @@
+use crate::untrusted::Untrusted;
 use std::collections::VecDeque;
 
 /// The longest part of a line that is kept, in bytes.
@@ -79,22 +80,10 @@ pub(super) fn put(line: &mut Vec<u8>, part: &[u8], limit: usize) {
     }
 }
 
-/// Printable text: a worker's control characters must not reach a terminal.
+/// A line of a worker, as it is safe to look at.
 pub(super) fn text(line: &[u8]) -> String {
-    let line = String::from_utf8_lossy(line);
-    let line = anstream::adapter::strip_str(&line).to_string();
-    let shown = |c: char| match c {
-        '\t' => ' ',
-        // They turn the direction of writing.
-        '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => char::REPLACEMENT_CHARACTER,
-        c => c,
-    };
-    let line = line.trim_end_matches(['\r', '\n']);
-    let last = line.rsplit('\r').next().unwrap_or_default();
-    last.chars()
-        .map(shown)
-        .filter(|c| !c.is_control())
-        .collect()
+    let line = line.strip_suffix(b"\n").unwrap_or(line);
+    Untrusted::printed(line).to_string()
 }
 
 #[cfg(test)]
@@ -114,7 +103,10 @@ mod tests {
         check(&[], &[]);
         check(&["a\nb\nc\n"], &["b", "c"]);
         check(&["a\nb", "c\nd"], &["bc", "d"]);
-        check(&["a\r\n", "\x1b[31mred\x1b[0m\x07\n"], &["a", "red"]);
+        check(
+            &["a\r\n", "\x1b[31mred\x1b[0m\x07\n"],
+            &["a", "red⟨U+0007⟩"],
+        );
         check(&["\n\n"], &["", ""]);
     }
 

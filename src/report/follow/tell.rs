@@ -10,6 +10,7 @@ use crate::report::paint::{BAD, BOLD, DIM, GOOD, NAME, WARN, paint};
 use crate::report::rounds::rounds;
 use crate::report::words::{believed, counts, outcome_style, state_style};
 use crate::report::{elapsed, first_line, plural};
+use crate::untrusted::{styled_line, untrusted};
 
 /// How much is told.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -45,7 +46,7 @@ pub fn tell(news: &News, volume: Volume) -> String {
             DIM,
             "waiting",
             None,
-            &format!("{subject} · for the lock `{lock}`"),
+            &format!("{subject} · for the lock `{}`", untrusted(lock)),
         ),
         News::Retries {
             subject,
@@ -56,7 +57,7 @@ pub fn tell(news: &News, volume: Volume) -> String {
             looped,
         } if loud => {
             let wait = elapsed(*wait);
-            let why = first_line(why);
+            let why = untrusted(first_line(why));
             // Of a single criterion there is nothing to count.
             let gap = gap.filter(|gap| gap.of > 1);
             let gap = gap.map(|gap| format!(" · gap {gap}")).unwrap_or_default();
@@ -95,7 +96,7 @@ pub fn final_line(ending: &RunEnding) -> String {
         let _ = writeln!(text, "{told}; the others do not hold");
     }
     if !ending.why.is_empty() {
-        let _ = writeln!(text, "{}", first_line(&ending.why));
+        let _ = writeln!(text, "{}", untrusted(first_line(&ending.why)));
     }
     if ending.outcome == Outcome::Abandoned {
         let more = format!("wf show {} --rounds", ending.run.short());
@@ -104,7 +105,11 @@ pub fn final_line(ending: &RunEnding) -> String {
     }
     // Of a look at a goal, which has no steps, there is nothing to repeat.
     if ending.outcome != Outcome::Succeeded && ending.tally != crate::machine::Tally::default() {
-        let _ = writeln!(text, "to go on: {}", paint(NAME, &ending.next));
+        let _ = writeln!(
+            text,
+            "to go on: {}",
+            paint(NAME, &styled_line(&ending.next))
+        );
     }
     text
 }
@@ -131,8 +136,12 @@ fn trajectory(all: &[Round]) -> String {
 fn stale(stale: &[String]) -> String {
     match stale {
         [] => String::new(),
-        [one] => format!(" ({one})"),
-        [one, more @ ..] => format!(" ({one}; and of {})", plural(more.len(), "more place")),
+        [one] => format!(" ({})", untrusted(one)),
+        [one, more @ ..] => format!(
+            " ({}; and of {})",
+            untrusted(one),
+            plural(more.len(), "more place")
+        ),
     }
 }
 
@@ -154,7 +163,7 @@ fn ended(ending: &Ending, volume: Volume) -> String {
         text.push_str(" · allowed to fail");
     }
     if !ending.why.is_empty() && ending.broken.is_empty() {
-        let _ = write!(text, " · {}", first_line(&ending.why));
+        let _ = write!(text, " · {}", untrusted(first_line(&ending.why)));
     }
     let mut told = line(style, verb, ending.took, &text);
     if bad {

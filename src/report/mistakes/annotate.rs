@@ -1,5 +1,6 @@
 use super::Checked;
 use crate::diag::{Diagnostic, Severity};
+use crate::untrusted::untrusted;
 
 /// A workflow command of GitHub Actions: a note that is shown beside the code.
 pub fn annotation(level: &str, properties: &[(&str, &str)], message: &str) -> String {
@@ -55,10 +56,13 @@ fn one(file: &Checked, diagnostic: &Diagnostic) -> String {
 }
 
 fn escape(text: &str, property: bool) -> String {
-    let text = text
-        .replace('%', "%25")
-        .replace('\r', "%0D")
-        .replace('\n', "%0A");
+    let all = untrusted(text);
+    let lines: Vec<String> = if property {
+        vec![all.to_string()]
+    } else {
+        all.lines().map(|line| line.to_string()).collect()
+    };
+    let text = lines.join("\n").replace('%', "%25").replace('\n', "%0A");
     if property {
         text.replace(':', "%3A").replace(',', "%2C")
     } else {

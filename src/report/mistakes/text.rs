@@ -7,6 +7,7 @@ use crate::diag::{Diagnostic, Severity};
 use crate::report::paint::{BAD, GOOD, WARN, paint};
 use crate::report::plural;
 use crate::source::{Source, Span};
+use crate::untrusted::{rendered, untrusted};
 
 /// The most diagnostics of one file that are drawn.
 const DRAWN: usize = 50;
@@ -22,8 +23,9 @@ pub fn text(checked: &Checked, width: usize) -> String {
     let renderer = Renderer::styled().term_width(width);
     let mut text = String::new();
     for diagnostic in checked.diagnostics.iter().take(DRAWN) {
-        let group = group(&checked.source, diagnostic);
-        text.push_str(&renderer.render(&[group]));
+        let safe = safe(diagnostic);
+        let group = group(&checked.source, &safe);
+        text.push_str(&rendered(&renderer.render(&[group])));
         text.push_str("\n\n");
     }
     let more = checked.diagnostics.len().saturating_sub(DRAWN);
@@ -53,6 +55,17 @@ pub fn summary(all: &[Checked]) -> String {
     }
 }
 
+/// A diagnostic whose words, which quote the file, are one line each.
+fn safe(diagnostic: &Diagnostic) -> Diagnostic {
+    let mut safe = diagnostic.clone();
+    let also = safe.also.iter_mut().map(|label| &mut label.text);
+    let own = [&mut safe.message, &mut safe.label].into_iter();
+    for text in own.chain(&mut safe.help).chain(also) {
+        *text = untrusted(text).to_string();
+    }
+    safe
+}
+
 fn group<'a>(source: &'a Source, diagnostic: &'a Diagnostic) -> Group<'a> {
     let level = match diagnostic.severity() {
         Severity::Error => Level::ERROR,
@@ -71,7 +84,7 @@ fn group<'a>(source: &'a Source, diagnostic: &'a Diagnostic) -> Group<'a> {
 /// The places of a diagnostic: those near the first in one snippet, the others one each.
 fn snippets<'a>(source: &'a Source, diagnostic: &'a Diagnostic) -> Vec<Element<'a>> {
     if source.text().is_empty() {
-        return vec![Origin::path(source.path()).into()];
+        return vec![Origin::path(untrusted(source.path()).to_string()).into()];
     }
     let near = |span: Span| diagnostic.span.start.abs_diff(span.start) < NEAR;
     let labels = || {
@@ -95,7 +108,7 @@ fn snippet<'a>(source: &'a Source, marks: Vec<(Span, &'a str, bool)>) -> Element
     let shown = source.text().get(window.clone()).unwrap_or("");
     let offset = u32::try_from(window.start).unwrap_or(u32::MAX);
     let mut snippet = Snippet::source(shown)
-        .path(source.path())
+        .path(untrusted(source.path()).to_string())
         .line_start(source.place(offset).line);
     for (span, label, primary) in marks {
         let kind = if primary {

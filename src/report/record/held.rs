@@ -9,6 +9,7 @@ use crate::machine::{
 use crate::report::paint::{BAD, DIM, WARN, paint};
 use crate::report::{moment, plain, rounds};
 use crate::time::Moment;
+use crate::untrusted::{styled_line, untrusted};
 
 /// What let a run begin and go on: approvals, gates, decisions, rounds.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -164,21 +165,21 @@ impl Held {
                 (_, Some(ignored)) => format!("wanted {}, and may only advise", ignored.as_str()),
                 _ => format!("said {}", result.action.as_str()),
             };
-            let reason = &result.reason;
+            let reason = untrusted(&result.reason);
             format!("{on}, gate `{}` {action}{said}{reason}", result.gate)
         });
         let asked = self.questions.iter();
         let asked = asked.filter(|question| question.ask.place.as_ref() == Some(place));
         let asked = asked.map(|Question { ask, given }| match given {
-            None => format!("people are asked: {}", ask.message),
+            None => format!("people are asked: {}", untrusted(&ask.message)),
             Some(given) => {
                 let names: Vec<&str> = given.by.iter().map(|by| by.name.as_str()).collect();
                 let word = given.decision.as_str();
                 let by = if names.is_empty() { "" } else { " by " };
                 format!(
                     "people were asked: {} · {word}{by}{}",
-                    ask.message,
-                    names.join(", ")
+                    untrusted(&ask.message),
+                    untrusted(&names.join(", "))
                 )
             }
         });
@@ -201,7 +202,7 @@ impl Held {
         }) = &self.memory
         {
             for one in rounds::remembered(intent.as_ref(), advice, changes) {
-                let _ = writeln!(text, "  memory · {one}");
+                let _ = writeln!(text, "  memory · {}", styled_line(&one));
             }
         }
         let name = |place: Option<&Place>| place.map_or("the run".into(), called);
@@ -220,7 +221,12 @@ impl Held {
             };
             let word = paint(style, word);
             let place = name(place.as_ref());
-            let _ = writeln!(text, "  {place} · gate {} {word}: {said}", result.gate);
+            let _ = writeln!(
+                text,
+                "  {place} · gate {} {word}: {}",
+                result.gate,
+                untrusted(&said)
+            );
         }
         for Question { ask, given } in &self.questions {
             let place = name(ask.place.as_ref());
@@ -231,10 +237,12 @@ impl Held {
                     let by = if names.is_empty() { "" } else { " by " };
                     let said = if given.reason.is_empty() { "" } else { ": " };
                     let word = given.decision.as_str();
-                    format!("{word}{by}{}{said}{}", names.join(", "), given.reason)
+                    let (names, reason) = (names.join(", "), untrusted(&given.reason));
+                    format!("{word}{by}{}{said}{reason}", untrusted(&names))
                 }
             };
-            let _ = writeln!(text, "  {place} · {} · {told}", ask.message);
+            let message = untrusted(&ask.message);
+            let _ = writeln!(text, "  {place} · {message} · {}", styled_line(&told));
         }
         if text.is_empty() {
             text

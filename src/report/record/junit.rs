@@ -10,6 +10,7 @@ use crate::machine::{Attempt, Place, StepState};
 use crate::model::Class;
 use crate::name::RunId;
 use crate::store::{AttemptRow, CheckRow, StepRow};
+use crate::untrusted::untrusted;
 
 /// What an attempt of a run printed last.
 pub type Printed<'p> = &'p dyn Fn(&RunId, &Attempt) -> String;
@@ -21,7 +22,7 @@ pub fn junit(record: &Record, printed: Printed<'_>) -> String {
     report.set_time(record.run.took().unwrap_or(Duration::ZERO));
     suites(record, &record.run.plan, printed, &mut report);
     let skipped = format!(r#" skipped="{}""#, report.skipped);
-    let text = report.to_string().unwrap_or_default();
+    let text = untrusted(&report.to_string().unwrap_or_default()).block();
     // The schema knows it of suites, not of the whole.
     text.replacen(&skipped, "", 1)
 }
@@ -33,13 +34,19 @@ fn suites(record: &Record, name: &str, printed: Printed<'_>, report: &mut Report
         suite.add_property(("accepted", met.to_string().as_str()));
     }
     for round in &record.held.rounds {
-        let told = format!("{}: {}", round.solved.directive.as_str(), round.rationale);
+        let told = untrusted(&format!(
+            "{}: {}",
+            round.solved.directive.as_str(),
+            round.rationale
+        ))
+        .to_string();
         let name = format!("round {}", round.number);
         suite.add_property((name.as_str(), told.as_str()));
     }
     for row in record.steps.iter().filter(|row| is_case(record, row)) {
         for (key, value) in notes(record, row) {
             let name = format!("{}.{key}", called(row));
+            let value = untrusted(&value).to_string();
             suite.add_property((name.as_str(), value.as_str()));
         }
         let mut case = case(record, row, name);
@@ -114,7 +121,7 @@ fn case(record: &Record, row: &StepRow, suite: &str) -> TestCase {
             if row.tolerated {
                 let mut skipped = TestCaseStatus::skipped();
                 skipped.set_type("tolerated");
-                skipped.set_message(format!("failed, and may: {}", row.why));
+                skipped.set_message(format!("failed, and may: {}", untrusted(&row.why)));
                 skipped.set_description(text);
                 skipped
             } else {
@@ -182,7 +189,7 @@ fn story_of(record: &Record, row: &StepRow, attempt: Option<u32>) -> String {
     for check in rulings.iter().filter(|check| !check.verdict.passed()) {
         let _ = write!(text, "\n{}", story(check));
     }
-    text
+    untrusted(&text).block()
 }
 
 /// The last attempt of what failed.
@@ -227,8 +234,8 @@ fn criterion(check: &CheckRow, suite: &str) -> TestCase {
 
 fn failure(message: &str, text: &str) -> TestCaseStatus {
     let mut status = TestCaseStatus::non_success(NonSuccessKind::Failure);
-    status.set_message(message.to_owned());
-    status.set_description(text.to_owned());
+    status.set_message(untrusted(message).to_string());
+    status.set_description(untrusted(text).block());
     status
 }
 

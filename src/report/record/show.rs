@@ -12,6 +12,7 @@ use crate::report::rounds::rounds;
 use crate::report::{believed, counts, elapsed, first_line, ledger, moment, size, state_style};
 use crate::store::{CheckRow, Durability, RunRow, RunState, StepRow};
 use crate::time::Moment;
+use crate::untrusted::{styled_line, untrusted};
 
 /// A run with its steps, their checks, and the runs nested in them.
 /// `now` is when it is looked at.
@@ -65,14 +66,19 @@ fn head(record: &Record, now: Moment) -> String {
     let mut text = format!("{} · {state}{tally} · run {id}\n", run.plan);
     let mut field = |name: &str, value: &str| {
         if !value.is_empty() {
-            let _ = writeln!(text, "  {} {value}", paint(DIM, &format!("{name:<8}")));
+            let _ = writeln!(
+                text,
+                "  {} {}",
+                paint(DIM, &format!("{name:<8}")),
+                styled_line(value)
+            );
         }
     };
     let accepted = run.accepted.map(|met| format!("within δ: {met}"));
     field("accepted", &paint_some(accepted));
-    field("why", &run.why);
+    field("why", &untrusted(&run.why).to_string());
     field("goal", &of_goal(run));
-    field("file", &run.path);
+    field("file", &untrusted(&run.path).to_string());
     field("params", &pairs(&run.params));
     let took = run.took().map(elapsed);
     let took = took
@@ -124,8 +130,8 @@ fn paint_some(text: Option<String>) -> String {
 /// Values on one line: `day=mon n=3`.
 fn pairs(values: &Object) -> String {
     let pair = |(name, value): (&String, &serde_json::Value)| match value {
-        serde_json::Value::String(text) => format!("{name}={text}"),
-        other => format!("{name}={other}"),
+        serde_json::Value::String(text) => format!("{name}={}", untrusted(text)),
+        other => format!("{name}={}", untrusted(&other.to_string())),
     };
     values.iter().map(pair).collect::<Vec<_>>().join(" ")
 }
@@ -152,7 +158,12 @@ fn steps(record: &Record, depth: usize, text: &mut String) {
 /// What shakes a result that was believed.
 pub(super) fn doubts(record: &Record, row: &StepRow) -> Vec<String> {
     let own = row.stale.as_ref();
-    let own = own.map(|path| format!("evidence is stale: {path} changed after it was checked"));
+    let own = own.map(|path| {
+        format!(
+            "evidence is stale: {} changed after it was checked",
+            untrusted(path)
+        )
+    });
     let other = record.shaken_by(&row.step).filter(|_| row.item.is_none());
     let other = other.map(|on| format!("depends on `{on}`, whose evidence is stale"));
     own.into_iter().chain(other).collect()
@@ -173,7 +184,7 @@ fn step(row: &StepRow, depth: usize, told: bool, notes: &[String]) -> String {
         let _ = write!(about, " · kept from run {}", from.short());
     }
     if !row.why.is_empty() && !told && row.kept_from.is_none() {
-        let _ = write!(about, " · {}", first_line(&row.why));
+        let _ = write!(about, " · {}", untrusted(first_line(&row.why)));
     }
     for note in notes {
         let _ = write!(about, " · {note}");
@@ -202,7 +213,8 @@ fn artifacts(record: &Record) -> String {
         let _ = writeln!(
             text,
             "  {} · {bytes} · {digest} · from {}",
-            file.path, row.step
+            untrusted(&file.path),
+            row.step
         );
     }
     if text.is_empty() {

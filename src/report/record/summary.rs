@@ -6,6 +6,7 @@ use super::show::doubts;
 use crate::machine::{Place, StepState};
 use crate::report::{believed, counts, elapsed, first_line};
 use crate::store::{CheckRow, StepRow};
+use crate::untrusted::untrusted;
 
 /// The most steps that a summary lists; failed ones first.
 const ROWS: usize = 200;
@@ -89,11 +90,12 @@ fn broken(record: &Record, check: &CheckRow) -> String {
 /// Text as text, whatever Markdown or HTML is in it.
 fn escape(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
-    for c in text.chars() {
+    for c in untrusted(text).to_string().chars() {
         match c {
-            '\n' | '\r' => escaped.push(' '),
             '<' => escaped.push_str("&lt;"),
-            '\\' | '|' | '*' | '_' | '[' | ']' | '`' | '#' => escaped.extend(['\\', c]),
+            '\\' | '|' | '*' | '_' | '[' | ']' | '`' | '#' | '~' | '$' | '@' => {
+                escaped.extend(['\\', c]);
+            }
             other => escaped.push(other),
         }
     }

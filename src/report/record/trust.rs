@@ -36,7 +36,7 @@ fn one(value: &Mixed) -> Value {
 }
 
 /// Why what a step gives is external, if it gives anything that is.
-pub(super) fn untrusted(plan: &Plan, step: &str) -> Option<String> {
+pub(super) fn untrusted_values(plan: &Plan, step: &str) -> Option<String> {
     let written = plan.step(plan.find(step)?);
     let is_process = matches!(written.work, Work::Run(_) | Work::Exec(_) | Work::Skill(_));
     if is_process && written.outputs.is_empty() && written.artifacts.is_empty() {
@@ -51,7 +51,7 @@ pub(super) fn untrusted(plan: &Plan, step: &str) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{trust, untrusted};
+    use super::{trust, untrusted_values};
     use crate::report::consent::tests::sample;
 
     #[test]
@@ -65,11 +65,11 @@ mod tests {
             - {id: bare, exec: [x]}\n---\n";
         let plan = sample::plan(text);
         let from = "what it gives is external: it comes from the http step `get`";
-        assert_eq!(untrusted(&plan, "use").as_deref(), Some(from));
-        assert_eq!(untrusted(&plan, "own"), None);
-        let free = untrusted(&plan, "free").unwrap();
+        assert_eq!(untrusted_values(&plan, "use").as_deref(), Some(from));
+        assert_eq!(untrusted_values(&plan, "own"), None);
+        let free = untrusted_values(&plan, "free").unwrap();
         assert!(free.ends_with("step `free`, which runs without a sandbox, so with a network"));
-        assert_eq!(untrusted(&plan, "bare"), None);
+        assert_eq!(untrusted_values(&plan, "bare"), None);
         let document = trust(&plan);
         assert_eq!(document["steps"]["use"]["made"]["taint"], "external");
         assert_eq!(document["steps"]["own"]["made"]["taint"], "owner");

@@ -4,13 +4,14 @@ use std::fmt::Write as _;
 
 use super::Record;
 use super::record::place;
-use super::trust::untrusted;
+use super::trust::untrusted_values;
 use crate::machine::{Exit, Guard, NOT_CHOSEN, NOT_STARTED, Place, SPENT, StepState};
 use crate::model::{Class, Mode, Plan, Step};
 use crate::report::paint::{BOLD, DIM, paint, plain};
 use crate::report::rounds::change;
 use crate::report::{believed, first_line, state_style};
 use crate::store::{AttemptRow, CheckRow, StepRow};
+use crate::untrusted::{styled_line, untrusted};
 
 pub use cached::CacheStory;
 use cached::cached;
@@ -35,7 +36,7 @@ pub fn why(of: &Why<'_>) -> String {
     let row = of.record.steps.iter().find(|row| place(row) == *of.place);
     let mut text = head(&of.record.called(of.place), row);
     for reason in reasons(of, row) {
-        let _ = writeln!(text, "  {} {reason}", paint(DIM, "·"));
+        let _ = writeln!(text, "  {} {}", paint(DIM, "·"), styled_line(&reason));
     }
     text
 }
@@ -80,7 +81,7 @@ fn reasons(of: &Why<'_>, row: Option<&StepRow>) -> Vec<String> {
             );
             reasons.extend(otherwise(of, row));
             reasons.extend(confined(of));
-            reasons.extend(untrusted(of.plan, of.place.step.as_str()));
+            reasons.extend(untrusted_values(of.plan, of.place.step.as_str()));
             reasons.extend(end(of.record, row));
         }
     }
@@ -95,7 +96,7 @@ fn head(place: &str, row: Option<&StepRow>) -> String {
     let state = paint(state_style(row.state), believed(row.state, row.standing));
     match first_line(&row.why) {
         "" => format!("{name} · {state}\n"),
-        why => format!("{name} · {state} · {why}\n"),
+        why => format!("{name} · {state} · {}\n", untrusted(why)),
     }
 }
 

@@ -6,12 +6,12 @@ use tokio::sync::watch;
 
 use super::{Notice, Secret};
 use crate::exec::http::{Client, Post};
-use crate::exec::log::harmless;
 use crate::exec::probe::{Probe, Probed};
 use crate::exec::{Env, Hands, Host, Stop, Unable, process};
 use crate::machine::Exit;
 use crate::mask::Mask;
 use crate::time::{Moment, format_duration};
+use crate::untrusted::Untrusted;
 
 /// The longest a command may take, and how long it has to end when that is over.
 const COMMAND: Duration = Duration::from_secs(30);
@@ -165,7 +165,7 @@ impl Command {
             &probed.err
         };
         let text = String::from_utf8_lossy(bytes);
-        let text = harmless(&self.mask.text(&text));
+        let text = Untrusted::printed(self.mask.text(&text).as_bytes()).block();
         let text = text.trim();
         let mut end = text.len().min(TOLD);
         while !text.is_char_boundary(end) {

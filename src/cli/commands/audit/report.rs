@@ -11,6 +11,7 @@ use crate::name::RunId;
 use crate::report::{BAD, NAME, WARN, paint, plural};
 use crate::store::{Reader, StoreError};
 use crate::time::{Moment, parse_duration};
+use crate::untrusted::styled_line;
 
 /// Say what the auditor saw: corrections, gaps, violations, drift, the health of the tools
 #[derive(Args, Debug)]
@@ -58,7 +59,7 @@ pub fn run(ui: &Ui, args: &ReportArgs) -> Result<Exit, Failure> {
     let report = window.report(Trigger::OnDemand, None);
     if args.json {
         let document = serde_json::json!({ "v": 1, "report": report });
-        ui.print(&format!("{document:#}\n"))?;
+        ui.print_json(&format!("{document:#}\n"))?;
     } else {
         // The log has items by their numbers, which do not change; people know them by their keys.
         let reader = Reader::open(&ui.workspace().state).ok();
@@ -204,7 +205,7 @@ fn findings(report: &Report, called: &dyn Fn(&RunId, &str) -> String) -> String 
         let _ = writeln!(text, "{} {what}", paint(WARN, "drift     "));
     }
     for wrong in &report.boundary_violations {
-        let _ = writeln!(text, "{} {wrong}", paint(BAD, "violation "));
+        let _ = writeln!(text, "{} {}", paint(BAD, "violation "), styled_line(wrong));
     }
     text
 }

@@ -10,6 +10,7 @@ use crate::audit::{self, Lines, Record};
 use crate::cli::{Exit, Failure, Ui};
 use crate::report::{BAD, DIM, NAME, paint};
 use crate::store::StoreError;
+use crate::untrusted::styled_line;
 
 /// How often a log that is followed is looked at.
 const LOOK: Duration = Duration::from_millis(200);
@@ -39,7 +40,11 @@ pub fn run(ui: &Ui, args: &TailArgs) -> Result<Exit, Failure> {
     lines.drain(..lines.len().saturating_sub(args.limit));
     loop {
         let text: String = lines.iter().map(|line| shown(line, args.json)).collect();
-        ui.print(&text)?;
+        if args.json {
+            ui.print_json(&text)?;
+        } else {
+            ui.print(&text)?;
+        }
         if !args.follow {
             return Ok(Exit::Ok);
         }
@@ -98,7 +103,7 @@ fn shown(line: &str, json: bool) -> String {
     for (key, value) in about.filter(|(key, _)| is_told(&entry.kind, key)) {
         text += &pair(key, value);
     }
-    text + "\n"
+    format!("{}\n", styled_line(&text))
 }
 
 /// Whether a part of a record is worth a place on a line.

@@ -42,13 +42,13 @@ pub fn run(ui: &Ui, args: &VerifyArgs) -> Result<Exit, Failure> {
     let (checkpoint, signed) = checkpoint.unzip();
     let found = found(ui, checkpoint.as_ref())?;
     if args.json {
-        ui.print(&json(&found))?;
+        ui.print_json(&json(&found))?;
     } else {
         ui.print(&text(&found))?;
     }
     if signed == Some(false) {
         let warning = paint(WARN, "warning:");
-        ui.note(&format!("{warning} nobody signed the checkpoint\n"));
+        ui.note_line(&format!("{warning} nobody signed the checkpoint"));
     }
     Ok(if found.faults.is_empty() {
         Exit::Ok

@@ -17,6 +17,7 @@ use crate::connection::{Completed, Terms};
 use crate::name::PlanId;
 use crate::report::{BOLD, GOOD, paint};
 use crate::store::{ConnectionRow, ConnectionState, Use};
+use crate::untrusted::untrusted;
 
 /// Set up a connection, or connect one again
 #[derive(Args, Debug)]
@@ -107,9 +108,9 @@ pub(super) fn run(ui: &Ui, args: &AddArgs) -> Result<Exit, Failure> {
     if args.goal {
         let every = desk.adapter.spec().check_every;
         match write_goal(&workspace, &args.name, every)? {
-            Some(path) => ui.note(&format!("wrote {path}; `wf daemon` keeps it\n")),
-            None => ui.note(&format!(
-                "goals/connection-{}.md is there already\n",
+            Some(path) => ui.note_line(&format!("wrote {path}; `wf daemon` keeps it")),
+            None => ui.note_line(&format!(
+                "goals/connection-{}.md is there already",
                 args.name
             )),
         }
@@ -156,7 +157,7 @@ fn wanted(desk: &Desk<'_>, args: &AddArgs, found: &Discovery) -> Result<Vec<Stri
 
 /// What somebody agrees to.
 fn terms(args: &AddArgs, found: &Discovery, wanted: &[String]) -> String {
-    let provider = crate::exec::log::harmless(&found.provider).replace('\n', " ");
+    let provider = untrusted(&found.provider);
     let mut text = format!(
         "connect {} to {provider}\n  by           {}\n  permissions  {}\n",
         paint(BOLD, args.name.as_str()),

@@ -83,7 +83,7 @@ pub(super) fn run(ui: &Ui, args: &ApproveArgs) -> Result<Exit, Failure> {
         .as_ref()
         .is_some_and(|token| token.signers().any(|by| by == Some(id)))
     {
-        ui.print(&format!("approved already with this key: {shown}\n"))?;
+        ui.print_line(&format!("approved already with this key: {shown}"))?;
         return Ok(Exit::Ok);
     }
     ui.print(&terms(
@@ -106,7 +106,7 @@ pub(super) fn run(ui: &Ui, args: &ApproveArgs) -> Result<Exit, Failure> {
     write_token(ui, &file, &token)?;
     let scope = Scope::ConnectionManage.as_str().to_owned();
     watch::note(ui, Act::Approved { scope, key: id });
-    ui.print(&format!("signed {shown}\n"))?;
+    ui.print_line(&format!("signed {shown}"))?;
     Ok(Exit::Ok)
 }
 

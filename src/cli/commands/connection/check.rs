@@ -93,7 +93,7 @@ fn one(
     let desk = Desk::open(ui, workspace, &row.name, adapter, args.timeout)?;
     let looked = look(ui, &desk, row)?;
     if args.json {
-        ui.print(&format!("{}\n", json(&looked)))?;
+        ui.print_json(&format!("{}\n", json(&looked)))?;
     } else {
         ui.print(&line(&looked))?;
     }

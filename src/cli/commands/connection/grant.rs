@@ -91,11 +91,7 @@ pub(super) fn run(ui: &Ui, args: &GrantArgs) -> Result<Exit, Failure> {
         key: who(ui).map(|key| key.public.id()),
     };
     watch::note(ui, act);
-    ui.print(&format!(
-        "{} has {}\n",
-        row.name,
-        row.permissions.join(", ")
-    ))?;
+    ui.print_line(&format!("{} has {}", row.name, row.permissions.join(", ")))?;
     Ok(Exit::Ok)
 }
 

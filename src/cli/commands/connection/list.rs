@@ -33,7 +33,7 @@ pub(super) fn list(ui: &Ui, args: &ListArgs) -> Result<Exit, Failure> {
     let rows = rows(ui)?;
     if args.json {
         let all: Vec<Value> = rows.iter().map(json).collect();
-        ui.print(&format!("{}\n", Value::Array(all)))?;
+        ui.print_json(&format!("{}\n", Value::Array(all)))?;
     } else if rows.is_empty() {
         ui.note("there are no connections; `wf connection add NAME --skill SKILL` makes one\n");
     } else {
@@ -46,7 +46,7 @@ pub(super) fn list(ui: &Ui, args: &ListArgs) -> Result<Exit, Failure> {
 pub(super) fn show(ui: &Ui, args: &ShowArgs) -> Result<Exit, Failure> {
     let row = named(ui, &args.name)?;
     if args.json {
-        ui.print(&format!("{}\n", json(&row)))?;
+        ui.print_json(&format!("{}\n", json(&row)))?;
         return Ok(Exit::Ok);
     }
     let or = |at: Option<crate::time::Moment>, none: &str| at.map_or(none.to_owned(), moment);

@@ -42,7 +42,7 @@ pub(super) fn run(ui: &Ui, args: &RemoveArgs) -> Result<Exit, Failure> {
         key: who(ui).map(|key| key.public.id()),
     };
     watch::note(ui, act);
-    ui.print(&format!("removed {}\n", args.name))?;
+    ui.print_line(&format!("removed {}", args.name))?;
     ui.note("the service still has what it granted: take it back there, too\n");
     Ok(Exit::Ok)
 }

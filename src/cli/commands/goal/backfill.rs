@@ -46,7 +46,7 @@ pub fn run(ui: &Ui, args: &BackfillArgs) -> Result<Exit, Failure> {
     let slots = slots(ui, &goal, args)?;
     if args.dry_run {
         if args.json {
-            ui.print(&document(&slots, &[]))?;
+            ui.print_json(&document(&slots, &[]))?;
             return Ok(Exit::Ok);
         }
         let lines: String = slots.iter().map(|slot| slot.to_second() + "\n").collect();
@@ -79,7 +79,7 @@ pub fn run(ui: &Ui, args: &BackfillArgs) -> Result<Exit, Failure> {
         poke(&workspace.state);
         ui.note("the daemon runs them, one after the other\n");
         if args.json {
-            ui.print(&document(&slots, &[]))?;
+            ui.print_json(&document(&slots, &[]))?;
         }
         return Ok(Exit::Ok);
     };
@@ -88,7 +88,7 @@ pub fn run(ui: &Ui, args: &BackfillArgs) -> Result<Exit, Failure> {
     let mut ended = Vec::new();
     let exit = work(ui, &goal, (&ready, known.as_ref()), &slots, &mut ended)?;
     if args.json {
-        ui.print(&document(&slots, &ended))?;
+        ui.print_json(&document(&slots, &ended))?;
     }
     Ok(exit)
 }
@@ -169,7 +169,7 @@ fn work(
                 }
                 done.push((*slot, ended.verdict.health));
                 let word = ended.verdict.health.as_str();
-                ui.say(&format!("{} · {word}\n", slot.to_second()));
+                ui.say_line(&format!("{} · {word}", slot.to_second()));
                 // Whoever interrupts this means all of it; the other slots are still due.
                 if ended.verdict.health == Health::Cancelled {
                     return Ok(Exit::Interrupted);
@@ -178,7 +178,7 @@ fn work(
             Err(failure) if still_due(ui, goal, *slot)? => return Err(failure),
             Err(_) => {
                 let (warning, slot) = (paint(WARN, "warning:"), slot.to_second());
-                ui.say(&format!("{warning} {slot}: somebody else runs it\n"));
+                ui.say_line(&format!("{warning} {slot}: somebody else runs it"));
             }
         }
     }

@@ -85,7 +85,7 @@ pub fn run(ui: &Ui, args: &FeedbackArgs) -> Result<Exit, Failure> {
     };
     let (short, word) = (repair.short(), opinion.as_str());
     if !store.feedback(said).wait()? {
-        ui.note(&format!("repair {short} was {word} before\n"));
+        ui.note_line(&format!("repair {short} was {word} before"));
         return Ok(Exit::Ok);
     }
     let act = Act::GoalFeedback {
@@ -95,7 +95,7 @@ pub fn run(ui: &Ui, args: &FeedbackArgs) -> Result<Exit, Failure> {
         key: who.map(|key| key.public.id()),
     };
     watch::note(ui, act);
-    ui.note(&format!("repair {short} of {} is {word}\n", goal.id));
+    ui.note_line(&format!("repair {short} of {} is {word}", goal.id));
     Ok(Exit::Ok)
 }
 

@@ -54,7 +54,7 @@ pub fn run(ui: &Ui, args: &HistoryArgs) -> Result<Exit, Failure> {
             .iter()
             .map(|entry| entry.json().to_string() + "\n")
             .collect();
-        ui.print(&lines)?;
+        ui.print_json(&lines)?;
     } else if latest.is_empty() {
         ui.note("nothing yet\n");
     } else {

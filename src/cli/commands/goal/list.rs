@@ -47,7 +47,7 @@ pub fn run(ui: &Ui, args: &ListArgs) -> Result<Exit, Failure> {
     if args.json {
         let goals: Vec<Value> = listed.iter().map(Listed::json).collect();
         let document = json!({"v": 1, "goals": goals});
-        ui.print(&(serde_json::to_string_pretty(&document).unwrap_or_default() + "\n"))?;
+        ui.print_json(&(serde_json::to_string_pretty(&document).unwrap_or_default() + "\n"))?;
     } else if listed.is_empty() {
         ui.note("no goals · a goal is a file with `kind: goal` in goals/ or workflows/\n");
     } else {

@@ -121,7 +121,7 @@ pub(super) fn run(ui: &Ui, args: &NextArgs) -> Result<Exit, Failure> {
         .take(args.limit);
     if args.json {
         for slot in slots {
-            ui.print(&shown::line(&timing, &slot))?;
+            ui.print_json(&shown::line(&timing, &slot))?;
         }
     } else {
         ui.print(&shown::table(&timing, slots))?;

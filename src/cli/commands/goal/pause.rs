@@ -40,9 +40,9 @@ pub fn pause(ui: &Ui, args: &PauseArgs) -> Result<Exit, Failure> {
             key: who(ui).map(|key| key.public.id()),
         };
         watch::note(ui, act);
-        ui.note(&format!("{} is paused\n", goal.id));
+        ui.note_line(&format!("{} is paused", goal.id));
     } else {
-        ui.note(&format!("{} was paused before\n", goal.id));
+        ui.note_line(&format!("{} was paused before", goal.id));
     }
     poke(&workspace.state);
     Ok(Exit::Ok)
@@ -59,7 +59,7 @@ pub fn resume(ui: &Ui, args: &ResumeArgs) -> Result<Exit, Failure> {
     let decision = loop {
         let known = ledger.known(&goal.id)?;
         let Some(known) = known.filter(|known| known.paused.is_some()) else {
-            ui.note(&format!("{} is not paused\n", goal.id));
+            ui.note_line(&format!("{} is not paused", goal.id));
             return Ok(Exit::Ok);
         };
         let decision = paused_until(&goal, &known, now);
@@ -76,7 +76,7 @@ pub fn resume(ui: &Ui, args: &ResumeArgs) -> Result<Exit, Failure> {
     watch::note(ui, act);
     let next = goal.timing.next(decision.decided);
     let next = next.map_or("never again".to_owned(), |slot| slot.at.to_second());
-    ui.note(&format!("{} goes on · next {next}\n", goal.id));
+    ui.note_line(&format!("{} goes on · next {next}", goal.id));
     poke(&workspace.state);
     Ok(Exit::Ok)
 }

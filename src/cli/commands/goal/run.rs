@@ -116,7 +116,7 @@ fn say(ui: &Ui, ended: &Ended) {
         "" => String::new(),
         why => format!(" · {why}"),
     };
-    ui.say(&format!("{goal} is {word}{why}\n"));
+    ui.say_line(&format!("{goal} is {word}{why}"));
 }
 
 fn exit(health: Health) -> Exit {

@@ -36,7 +36,7 @@ pub fn run(ui: &Ui, args: &TightenArgs) -> Result<Exit, Failure> {
             )));
         }
         Some(Err(refusal)) => {
-            ui.note(&format!("{id} may repair nothing by itself: {refusal}\n"));
+            ui.note_line(&format!("{id} may repair nothing by itself: {refusal}"));
             return Ok(Exit::Ok);
         }
         Some(Ok(standing)) => standing,
@@ -54,15 +54,15 @@ pub fn run(ui: &Ui, args: &TightenArgs) -> Result<Exit, Failure> {
         watch::note(ui, act);
         let all = standing.statement.executions;
         let left = all.saturating_sub(standing.used);
-        ui.note(&format!(
-            "{id} repairs nothing by itself any more: what is left of its approval is withdrawn, {left} of {all}\n"
+        ui.note_line(&format!(
+            "{id} repairs nothing by itself any more: what is left of its approval is withdrawn, {left} of {all}"
         ));
     } else {
-        ui.note(&format!("the approval of {id} was withdrawn before\n"));
+        ui.note_line(&format!("the approval of {id} was withdrawn before"));
     }
     goes_on(ui, &reader, &leash)?;
     if let Some(command) = leash.narrower() {
-        ui.note(&format!("to allow less than before: {command}\n"));
+        ui.note_line(&format!("to allow less than before: {command}"));
     }
     poke(&workspace.state);
     Ok(Exit::Ok)
@@ -73,8 +73,8 @@ fn goes_on(ui: &Ui, reader: &Reader, leash: &Leash) -> Result<(), Failure> {
     for repair in reader.repairs(&leash.goal.id, usize::MAX)? {
         if repair.state == RunState::Running {
             let run = repair.run.short();
-            ui.note(&format!(
-                "repair {run} has begun: `wf cancel {run}` stops it\n"
+            ui.note_line(&format!(
+                "repair {run} has begun: `wf cancel {run}` stops it"
             ));
         }
     }

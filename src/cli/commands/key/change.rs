@@ -37,8 +37,10 @@ pub struct RotateArgs {
 pub fn revoke(ui: &Ui, args: &RevokeArgs) -> Result<Exit, Failure> {
     let key = meant(ui, &args.key)?;
     match marked(ui, &key)? {
-        Marked::Now(path) => ui.print(&format!("revoked in {path}: {}\n", key.hex()))?,
-        Marked::Before(path) => ui.print(&format!("revoked already in {path}: {}\n", key.hex()))?,
+        Marked::Now(path) => ui.print_line(&format!("revoked in {path}: {}", key.hex()))?,
+        Marked::Before(path) => {
+            ui.print_line(&format!("revoked already in {path}: {}", key.hex()))?;
+        }
         Marked::NotListed(path) => {
             let message = format!("{path} lists no such key: {}", key.hex());
             let hint = "a key that is not listed approves nothing here";
@@ -61,17 +63,12 @@ pub fn rotate(ui: &Ui, args: &RotateArgs) -> Result<Exit, Failure> {
     let aside = free(&keys, name)?;
     keys.rename(name, &aside).map_err(|bad| keys::fault(&bad))?;
     let new = keys::adopt(ui, &keys, name, new)?;
-    ui.print(&format!("made the key `{name}`: {}\n", new.public.hex()))?;
-    ui.print(&format!(
-        "the old one is kept as `{aside}`, to be known by\n"
-    ))?;
+    ui.print_line(&format!("made the key `{name}`: {}", new.public.hex()))?;
+    ui.print_line(&format!("the old one is kept as `{aside}`, to be known by"))?;
     if let Some(old) = old {
         match marked(ui, &old)? {
             Marked::Now(path) | Marked::Before(path) => {
-                ui.print(&format!(
-                    "the old one is revoked in {path}: {}\n",
-                    old.hex()
-                ))?;
+                ui.print_line(&format!("the old one is revoked in {path}: {}", old.hex()))?;
                 ui.note(&listing(&new));
             }
             Marked::NotListed(_) => {}

@@ -37,8 +37,8 @@ pub fn run(ui: &Ui, args: &CheckArgs) -> Result<Exit, Failure> {
     }
     let why = match PublicKey::from_hex(&args.public_key) {
         Ok(key) if key.has_signed(&message, &signature) => {
-            ui.print(&format!(
-                "{} signed by key {}\n",
+            ui.print_line(&format!(
+                "{} signed by key {}",
                 paint(GOOD, "holds:"),
                 key.id()
             ))?;
@@ -50,7 +50,7 @@ pub fn run(ui: &Ui, args: &CheckArgs) -> Result<Exit, Failure> {
         }
         Err(bad) => bad.to_string(),
     };
-    ui.say(&format!("{} {why}\n", paint(BAD, "does not hold:")));
+    ui.say_line(&format!("{} {why}", paint(BAD, "does not hold:")));
     Ok(Exit::Approval)
 }
 

@@ -67,7 +67,7 @@ pub fn import(ui: &Ui, args: &ImportArgs) -> Result<Exit, Failure> {
 
 fn tell(ui: &Ui, how: &str, key: &OwnKey) -> Result<Exit, Failure> {
     let (name, hex) = (&key.name, key.public.hex());
-    ui.print(&format!("{how} the key `{name}`: {hex}\n"))?;
+    ui.print_line(&format!("{how} the key `{name}`: {hex}"))?;
     ui.note(&listing(key));
     Ok(Exit::Ok)
 }

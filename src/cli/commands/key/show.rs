@@ -62,7 +62,7 @@ pub fn list(ui: &Ui, args: &ListArgs) -> Result<Exit, Failure> {
         };
         let all: Vec<Value> = own.iter().map(one).collect();
         let document = json!({"v": 1, "folder": keys.dir(), "keys": all});
-        ui.print(&format!("{document:#}\n"))?;
+        ui.print_json(&format!("{document:#}\n"))?;
         return Ok(Exit::Ok);
     }
     let width = own.iter().map(|key| key.name.len()).max().unwrap_or(0);
@@ -76,8 +76,8 @@ pub fn list(ui: &Ui, args: &ListArgs) -> Result<Exit, Failure> {
         text.push('\n');
     }
     ui.print(&text)?;
-    ui.note(&format!(
-        "{} in {}\n",
+    ui.note_line(&format!(
+        "{} in {}",
         plural(own.len(), "key"),
         keys.dir().display()
     ));

@@ -36,7 +36,7 @@ pub(super) fn run(ui: &Ui, args: &DreamArgs) -> Result<Exit, Failure> {
         watch::note(ui, act);
     }
     if args.json {
-        ui.print(&document(&serde_json::json!({
+        ui.print_json(&document(&serde_json::json!({
             "v": 1,
             "dry_run": args.dry_run,
             "forgotten": dreamt.forget,

@@ -39,11 +39,11 @@ pub(super) fn run(ui: &Ui, args: &ExplainArgs) -> Result<Exit, Failure> {
         return Err(failure.hint("`wf memory query` has the clusters that are known"));
     }
     let now = ui.env.now();
-    ui.print(&if args.json {
-        document(&json(&megrams, now))
+    if args.json {
+        ui.print_json(&document(&json(&megrams, now)))?;
     } else {
-        text(&megrams, now)
-    })?;
+        ui.print(&text(&megrams, now))?;
+    }
     Ok(Exit::Ok)
 }
 

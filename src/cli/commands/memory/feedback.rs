@@ -48,8 +48,8 @@ pub(super) fn run(ui: &Ui, args: &FeedbackArgs) -> Result<Exit, Failure> {
         );
     }
     let rule = rule.id.short();
-    ui.print(&format!(
-        "remembered {} against the rule {rule}\n",
+    ui.print_line(&format!(
+        "remembered {} against the rule {rule}",
         id.short()
     ))?;
     Ok(Exit::Ok)

@@ -41,7 +41,7 @@ pub(super) fn export(ui: &Ui, args: &ExportArgs) -> Result<Exit, Failure> {
     let megrams = rows(ui, &Which::All)?;
     let text = write_lines(&megrams);
     let Some(file) = &args.file else {
-        ui.print_bytes(text.as_bytes())?;
+        ui.print_json(&text)?;
         return Ok(Exit::Ok);
     };
     let path = normal(&ui.env.cwd().join(file));
@@ -54,8 +54,8 @@ pub(super) fn export(ui: &Ui, args: &ExportArgs) -> Result<Exit, Failure> {
             _ => failure,
         }
     })?;
-    ui.note(&format!(
-        "{} kept in {shown}\n",
+    ui.note_line(&format!(
+        "{} kept in {shown}",
         plural(megrams.len(), "megram")
     ));
     Ok(Exit::Ok)
@@ -88,8 +88,8 @@ pub(super) fn import(ui: &Ui, args: &ImportArgs) -> Result<Exit, Failure> {
         watch::note(ui, Act::MemoryImported { megrams });
     }
     let before = count.saturating_sub(new);
-    ui.print(&format!(
-        "remembered {}, {before} known before\n",
+    ui.print_line(&format!(
+        "remembered {}, {before} known before",
         plural(new, "megram")
     ))?;
     Ok(Exit::Ok)

@@ -58,7 +58,7 @@ pub(super) fn run(ui: &Ui, args: &ForgetArgs) -> Result<Exit, Failure> {
     let gone = store(ui)?.forget(ids).wait()?;
     let megrams = gone as u64;
     watch::note(ui, Act::MemoryForgotten { megrams });
-    ui.print(&format!("forgot {}\n", plural(gone, "megram")))?;
+    ui.print_line(&format!("forgot {}", plural(gone, "megram")))?;
     Ok(Exit::Ok)
 }
 

@@ -48,7 +48,7 @@ pub(super) fn run(ui: &Ui, args: &ListArgs) -> Result<Exit, Failure> {
         .map_or(Which::All, |level| Which::Level(level.into()));
     let megrams = rows(ui, &which)?;
     if args.json {
-        ui.print(&document(
+        ui.print_json(&document(
             &serde_json::json!({ "v": 1, "megrams": megrams }),
         ))?;
     } else if megrams.is_empty() {

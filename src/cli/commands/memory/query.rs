@@ -50,7 +50,7 @@ pub(super) fn run(ui: &Ui, args: &QueryArgs) -> Result<Exit, Failure> {
     if args.json {
         let clusters: Vec<Value> = known.iter().map(cluster).collect();
         let value = json!({ "v": 1, "rules": rules, "clusters": clusters });
-        ui.print(&document(&value))?;
+        ui.print_json(&document(&value))?;
     } else if megrams.is_empty() {
         ui.note("nothing is remembered about that\n");
     } else {

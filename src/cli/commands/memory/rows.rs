@@ -4,9 +4,9 @@ use anstyle::Style;
 
 use crate::cli::{Exit, Failure, Ui};
 use crate::memory::{Action, Level, Megram, Potentials, Sense, Tags};
-use crate::report::consent::visible;
 use crate::report::{Align, BAD, DIM, GOOD, NAME, Table, WARN, fit, moment};
 use crate::store::{Durability, Reader, Store, StoreError, Which};
+use crate::untrusted::untrusted;
 
 /// How much of a content a line shows, in characters.
 const WIDTH: usize = 60;
@@ -85,7 +85,7 @@ pub(super) fn table(megrams: &[Megram]) -> String {
 /// A text on one line, safe to look at.
 pub(super) fn line(text: &str) -> String {
     let words: Vec<&str> = text.split_whitespace().collect();
-    visible(&words.join(" "))
+    untrusted(&words.join(" ")).to_string()
 }
 
 /// The same, without its end if it is long.

@@ -91,7 +91,7 @@ pub fn run(ui: &Ui, args: &GoalsArgs) -> Result<Exit, Failure> {
     if args.json {
         for goal in &goals {
             for (row, at) in simulated.ledger.rows(&goal.id) {
-                ui.print(&(line(goal, row, at) + "\n"))?;
+                ui.print_json(&(line(goal, row, at) + "\n"))?;
             }
         }
     } else {
@@ -101,7 +101,7 @@ pub fn run(ui: &Ui, args: &GoalsArgs) -> Result<Exit, Failure> {
         ui.print(&summary(&goals, &simulated))?;
         let wakes = simulated.wakes;
         let time = format_duration(Duration::from_secs(to.since(from).as_secs()));
-        ui.note(&format!("{time} · the daemon woke {wakes} times\n"));
+        ui.note_line(&format!("{time} · the daemon woke {wakes} times"));
     }
     Ok(Exit::Ok)
 }
@@ -112,8 +112,8 @@ fn goals(ui: &Ui, names: &[String]) -> Result<Vec<Arc<Goal>>, Failure> {
         let found = all(&Where::Disk, &workspace);
         for broken in found.iter().filter(|found| found.goal.is_err()) {
             let warning = paint(WARN, "warning:");
-            ui.say(&format!(
-                "{warning} {} is left out: it is broken\n",
+            ui.say_line(&format!(
+                "{warning} {} is left out: it is broken",
                 broken.path
             ));
         }

@@ -84,7 +84,7 @@ pub fn run(ui: &Ui, args: &ImportArgs) -> Result<Exit, Failure> {
     }
     if args.json {
         let document = document(args, &fetched, &done, &studied);
-        return ui.print(&format!("{document}\n")).map(|()| Exit::Ok);
+        return ui.print_json(&format!("{document}\n")).map(|()| Exit::Ok);
     }
     ui.print(&adapted::text(&fetched, &done, &studied, args.dry_run))?;
     Ok(Exit::Ok)

@@ -20,7 +20,7 @@ pub fn run(ui: &Ui, args: &ListArgs) -> Result<Exit, Failure> {
     if args.json {
         let skills: Vec<Value> = all.found.iter().map(as_json).collect();
         let document = json!({"v": 1, "skills": skills, "left_out": left_out(&all)});
-        ui.print(&(serde_json::to_string_pretty(&document).unwrap_or_default() + "\n"))?;
+        ui.print_json(&(serde_json::to_string_pretty(&document).unwrap_or_default() + "\n"))?;
     } else if all.found.is_empty() {
         ui.note("no skills · a skill is a folder with a SKILL.md in skills/ or .agents/skills/\n");
         ui.note("to get one: wf skill install bundled:coding\n");

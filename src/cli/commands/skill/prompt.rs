@@ -7,8 +7,8 @@ use super::properties::{invalid, text};
 use super::shelves::{find, tell_broken};
 use super::walk::place;
 use crate::cli::{Exit, Failure, Ui};
-use crate::report::consent::visible;
 use crate::skill::{Offer, prompt, properties};
+use crate::untrusted::untrusted;
 
 /// Print the block that tells a model which skills there are, as the reference package does
 #[derive(Args, Debug)]
@@ -29,7 +29,7 @@ pub fn run(ui: &Ui, args: &PromptArgs) -> Result<Exit, Failure> {
     let block = prompt(&offers);
     // A program gets the text as it is; a person's terminal must not be told what to do by it.
     if ui.env.terminal {
-        ui.print(&visible(&block))?;
+        ui.print(&untrusted(&block).block())?;
     } else {
         ui.print_bytes(block.as_bytes())?;
     }

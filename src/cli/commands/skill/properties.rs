@@ -19,7 +19,7 @@ pub fn run(ui: &Ui, args: &PropertiesArgs) -> Result<Exit, Failure> {
     let place = place(ui, &args.path)?;
     let text = text(&place)?;
     let properties = properties(&text).map_err(|why| invalid(&place, &why))?;
-    ui.print(&(ascii_json(&properties) + "\n"))?;
+    ui.print_json(&(ascii_json(&properties) + "\n"))?;
     Ok(Exit::Ok)
 }
 
@@ -37,7 +37,7 @@ pub fn text(place: &Place) -> Result<String, Failure> {
 
 /// What the reference package says about a skill that it cannot read.
 pub fn invalid(place: &Place, why: &str) -> Failure {
-    let message = crate::report::consent::visible(why);
+    let message = crate::untrusted::untrusted(why).to_string();
     let check = format!("`wf skill validate {}` says all that is wrong", place.shown);
     Failure::new(Exit::Invalid, message).hint(check)
 }

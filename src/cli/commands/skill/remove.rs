@@ -29,15 +29,15 @@ pub fn run(ui: &Ui, args: &RemoveArgs) -> Result<Exit, Failure> {
     locks::write(&workspace, &lock)?;
     let elsewhere = locked.filter(|locked| locked.folder != format!("{SKILLS}/{}", args.name));
     if let Some(locked) = elsewhere {
-        ui.print(&format!(
-            "{} is locked no more; its files stay in {}\n",
+        ui.print_line(&format!(
+            "{} is locked no more; its files stay in {}",
             args.name, locked.folder
         ))?;
     } else {
         if is_there {
             hold.remove(&args.name)?;
         }
-        ui.print(&format!("removed {}\n", args.name))?;
+        ui.print_line(&format!("removed {}", args.name))?;
     }
     Ok(Exit::Ok)
 }

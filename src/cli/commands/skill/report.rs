@@ -30,7 +30,7 @@ pub fn run(ui: &Ui, args: &ReportArgs) -> Result<Exit, Failure> {
         fetch::read(&workspace.root.join(&locked.folder))?,
     );
     if args.json {
-        ui.print(&report_text(&studied.report))?;
+        ui.print_json(&report_text(&studied.report))?;
     } else {
         ui.print(&(tell::summary(&studied) + &tell::findings(&studied)))?;
     }

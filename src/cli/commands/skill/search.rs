@@ -52,7 +52,7 @@ pub fn run(ui: &Ui, args: &SearchArgs) -> Result<Exit, Failure> {
             })
             .collect();
         let document = json!({"v": 1, "skills": hits, "left_out": left_out(&all)});
-        ui.print(&(serde_json::to_string_pretty(&document).unwrap_or_default() + "\n"))?;
+        ui.print_json(&(serde_json::to_string_pretty(&document).unwrap_or_default() + "\n"))?;
     } else if found.is_empty() {
         ui.note("no skill has all these words\n");
     } else {

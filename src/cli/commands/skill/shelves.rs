@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 
 use crate::cli::Ui;
-use crate::report::consent::visible;
 use crate::report::plural;
 use crate::skill::{Discovery, Found, LeftOut, Look, Shelf, discover, disk, shelves};
+use crate::untrusted::untrusted;
 
 /// The shelves on the disk.
 pub struct Shelves {
@@ -99,7 +99,7 @@ pub fn left_out(found: &Discovery) -> Vec<Value> {
 }
 
 fn sentence_of(part: &LeftOut) -> String {
-    let shelf = visible(&part.shelf);
+    let shelf = untrusted(&part.shelf).to_string();
     let of_it = match part.folders {
         Some(folders) => format!("{} of {shelf}", plural(folders, "folder")),
         None => shelf,
@@ -109,7 +109,7 @@ fn sentence_of(part: &LeftOut) -> String {
     } else {
         "are"
     };
-    format!("{of_it} {verb} left out: {}\n", visible(&part.why))
+    format!("{of_it} {verb} left out: {}\n", untrusted(&part.why))
 }
 
 /// What does not load, loudly: beside the answer, whatever the answer is.
@@ -118,11 +118,11 @@ pub fn tell_broken(ui: &Ui, found: &Discovery) {
         if let Err(findings) = &one.skill {
             let why: Vec<String> = findings
                 .iter()
-                .map(|finding| visible(&finding.message))
+                .map(|finding| untrusted(&finding.message).to_string())
                 .collect();
-            ui.say(&format!(
-                "{} does not load: {}\n",
-                visible(&one.shown()),
+            ui.say_line(&format!(
+                "{} does not load: {}",
+                untrusted(&one.shown()),
                 why.join("; ")
             ));
         }
@@ -132,7 +132,7 @@ pub fn tell_broken(ui: &Ui, found: &Discovery) {
 /// A text on one line, as it is safe to look at.
 pub fn line(text: &str) -> String {
     let words: Vec<&str> = text.split_whitespace().collect();
-    visible(&words.join(" "))
+    untrusted(&words.join(" ")).to_string()
 }
 
 /// The first sentence of a description, on one line and not too long.

@@ -5,9 +5,9 @@ use clap::Args;
 use super::shelves::{find, line};
 use crate::cli::{Exit, Failure, Ui};
 use crate::diag::nearest;
-use crate::report::consent::visible;
 use crate::report::{BOLD, DIM, WARN, paint};
 use crate::skill::{Finding, Found, Skill, disk};
+use crate::untrusted::untrusted;
 
 /// Show what a skill says, or one of its files
 #[derive(Args, Debug)]
@@ -31,7 +31,7 @@ pub fn run(ui: &Ui, args: &ShowArgs) -> Result<Exit, Failure> {
     let (all, folder_of) = find(ui);
     let counts = || all.found.iter().filter(|one| one.shadowed_by.is_none());
     let Some(found) = counts().find(|one| one.name == args.name) else {
-        let message = format!("there is no skill `{}`", visible(&args.name));
+        let message = format!("there is no skill `{}`", untrusted(&args.name));
         let failure = Failure::new(Exit::Usage, message);
         let names = counts().map(|one| one.name.as_str());
         return Err(match nearest(&args.name, names) {
@@ -48,13 +48,16 @@ pub fn run(ui: &Ui, args: &ShowArgs) -> Result<Exit, Failure> {
             ui.print(&about(found, skill))?;
             ui.print(&files(&folder)?)?;
             let body = found.text.get(skill.body.range()).unwrap_or("");
-            ui.print(&format!("\n{}\n", visible(body.trim_matches(['\r', '\n']))))?;
+            ui.print(&format!(
+                "\n{}\n",
+                untrusted(body.trim_matches(['\r', '\n'])).block()
+            ))?;
             for other in all
                 .found
                 .iter()
                 .filter(|one| one.shadowed_by == Some(found.shown()))
             {
-                ui.say(&format!("{} is shadowed by it\n", line(&other.shown())));
+                ui.say_line(&format!("{} is shadowed by it", line(&other.shown())));
             }
             Ok(Exit::Ok)
         }
@@ -65,12 +68,12 @@ pub fn run(ui: &Ui, args: &ShowArgs) -> Result<Exit, Failure> {
 fn broken(found: &Found, findings: &[Finding]) -> Failure {
     let why: Vec<String> = findings
         .iter()
-        .map(|finding| visible(&finding.message))
+        .map(|finding| untrusted(&finding.message).to_string())
         .collect();
     let message = format!("{} does not load: {}", line(&found.shown()), why.join("; "));
     let help = findings.iter().filter_map(|finding| finding.help.as_ref());
     help.fold(Failure::new(Exit::Invalid, message), |failure, help| {
-        failure.hint(visible(help))
+        failure.hint(untrusted(help).to_string())
     })
 }
 
@@ -113,7 +116,7 @@ fn files(folder: &Path) -> Result<String, Failure> {
     let names = disk::names(folder).map_err(|error| {
         let message = format!(
             "the skill's folder cannot be listed: {}",
-            visible(&error.to_string())
+            untrusted(&error.to_string())
         );
         Failure::new(Exit::Invalid, message).hint(error.remedy())
     })?;
@@ -130,7 +133,7 @@ fn files(folder: &Path) -> Result<String, Failure> {
             .filter(is_here)
             .filter(|name| !name.eq_ignore_ascii_case("SKILL.md"))
         {
-            text.push_str(&format!("{}  {}\n", paint(DIM, "file"), visible(name)));
+            text.push_str(&format!("{}  {}\n", paint(DIM, "file"), untrusted(name)));
         }
     }
     Ok(text)
@@ -138,14 +141,14 @@ fn files(folder: &Path) -> Result<String, Failure> {
 
 fn resource(ui: &Ui, folder: &Path, path: &str) -> Result<Exit, Failure> {
     let bytes = disk::file(folder, path).map_err(|error| {
-        let message = visible(&error.to_string());
+        let message = untrusted(&error.to_string()).to_string();
         Failure::new(Exit::Usage, message)
             .hint("name a file of the skill's folder, as `wf skill show NAME` lists it")
     })?;
     let text = String::from_utf8(bytes).map_err(|_| {
-        let message = format!("{} is not text", visible(path));
+        let message = format!("{} is not text", untrusted(path));
         Failure::new(Exit::Usage, message).hint(format!("it is at {}", folder.join(path).display()))
     })?;
-    ui.print(&visible(&text))?;
+    ui.print(&untrusted(&text).block())?;
     Ok(Exit::Ok)
 }

@@ -42,8 +42,8 @@ pub fn run(ui: &Ui, args: &UpdateArgs) -> Result<Exit, Failure> {
         if locked.folder != format!("{SKILLS}/{name}")
             || locked.source == format!("path:{}", locked.folder)
         {
-            ui.note(&format!(
-                "{name} was locked where it lies: wf skill lock {name}\n"
+            ui.note_line(&format!(
+                "{name} was locked where it lies: wf skill lock {name}"
             ));
             continue;
         }
@@ -59,7 +59,7 @@ pub fn run(ui: &Ui, args: &UpdateArgs) -> Result<Exit, Failure> {
             return Err(Wrong::Changed(changed).failure(&name));
         }
         if changes(&locked.files, &fetched.bundle).is_empty() {
-            ui.note(&format!("{name} is what it was\n"));
+            ui.note_line(&format!("{name} is what it was"));
             continue;
         }
         let way = Way {

@@ -5,8 +5,8 @@ use clap::{Args, ValueEnum};
 use super::verdicts::{Judged, document, judge, table};
 use super::walk::places;
 use crate::cli::{Exit, Failure, Ui};
-use crate::report::consent::visible;
 use crate::skill::Profile;
+use crate::untrusted::untrusted;
 
 /// Say whether skills are as the standard wants them, and whether wf loads them
 #[derive(Args, Debug)]
@@ -53,7 +53,7 @@ pub fn run(ui: &Ui, args: &ValidateArgs) -> Result<Exit, Failure> {
     let is_reference = matches!(args.profile, Some(Rules::Reference));
     if args.json {
         let document = document(&all, &profiles);
-        ui.print(&(serde_json::to_string_pretty(&document).unwrap_or_default() + "\n"))?;
+        ui.print_json(&(serde_json::to_string_pretty(&document).unwrap_or_default() + "\n"))?;
     } else if is_reference {
         for one in &all {
             as_reference(ui, one)?;
@@ -71,11 +71,11 @@ pub fn run(ui: &Ui, args: &ValidateArgs) -> Result<Exit, Failure> {
 fn as_reference(ui: &Ui, one: &Judged<'_>) -> Result<(), Failure> {
     let shown = &one.place.shown;
     if one.is_valid() {
-        return ui.print(&format!("Valid skill: {shown}\n"));
+        return ui.print_line(&format!("Valid skill: {shown}"));
     }
-    ui.say(&format!("Validation failed for {shown}:\n"));
+    ui.say_line(&format!("Validation failed for {shown}:"));
     for finding in one.verdicts.iter().flat_map(|verdict| &verdict.broken) {
-        ui.say(&format!("  - {}\n", visible(&finding.message)));
+        ui.say_line(&format!("  - {}", untrusted(&finding.message)));
     }
     Ok(())
 }

@@ -3,10 +3,10 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value, json};
 
 use super::walk::Place;
-use crate::report::consent::visible;
 use crate::report::{Align, BAD, BOLD, DIM, GOOD, Table, WARN, paint, plural};
 use crate::skill::{Finding, Profile, Subject, Verdict, verdict};
 use crate::source::Source;
+use crate::untrusted::untrusted;
 
 /// A skill and what the profiles say about it.
 pub struct Judged<'a> {
@@ -66,11 +66,11 @@ impl Judged<'_> {
         let code = paint(style, finding.code);
         let mut text = format!(
             "    {code}  {}{}\n",
-            visible(&finding.message),
+            untrusted(&finding.message),
             paint(DIM, &at)
         );
         if let Some(help) = &finding.help {
-            text.push_str(&format!("      {} {}\n", paint(DIM, "="), visible(help)));
+            text.push_str(&format!("      {} {}\n", paint(DIM, "="), untrusted(help)));
         }
         text
     }

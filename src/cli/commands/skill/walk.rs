@@ -2,9 +2,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::cli::{Exit, Failure, Ui, normal, relative};
-use crate::report::consent::visible;
 use crate::skill::disk::Refusal;
 use crate::skill::{NoText, SHELVES, disk};
+use crate::untrusted::untrusted;
 
 /// Folders in which no skill is looked for.
 const LEFT_OUT: [&str; 4] = [".git", "node_modules", "target", "__pycache__"];
@@ -29,7 +29,7 @@ fn named(ui: &Ui, given: &Path) -> Option<String> {
     let root = ui.workspace().root;
     let mut folders = SHELVES.iter().map(|shelf| root.join(shelf).join(name));
     let found = folders.find(|folder| folder.is_dir())?;
-    Some(visible(&relative(&found, ui.env.cwd())))
+    Some(untrusted(&relative(&found, ui.env.cwd())).to_string())
 }
 
 /// The place that a path means. A path that does not exist is a failure.
@@ -39,7 +39,7 @@ pub fn place(ui: &Ui, path: &Path) -> Result<Place, Failure> {
     if !path.exists() {
         let message = format!(
             "Path does not exist: {}",
-            visible(&given.display().to_string())
+            untrusted(&given.display().to_string())
         );
         let failure = Failure::new(Exit::Usage, message);
         return Err(match named(ui, given) {
@@ -58,7 +58,7 @@ pub fn place(ui: &Ui, path: &Path) -> Result<Place, Failure> {
 }
 
 fn read(ui: &Ui, folder: PathBuf) -> Place {
-    let shown = visible(&relative(&folder, ui.env.cwd()));
+    let shown = untrusted(&relative(&folder, ui.env.cwd())).to_string();
     let name = folder
         .file_name()
         .map_or(String::new(), |name| name.to_string_lossy().into_owned());

@@ -1,0 +1,46 @@
+/// What a terminal leaves of printed text: without colours, and of each line what was written last.
+pub(super) fn plain(text: &str) -> String {
+    let mut plain = String::with_capacity(text.len());
+    for part in text.split_inclusive('\n') {
+        let (line, end) = match part.strip_suffix('\n') {
+            Some(line) => (line, "\n"),
+            None => (part, ""),
+        };
+        let last = line.trim_end_matches('\r').rsplit('\r').next();
+        uncoloured(last.unwrap_or_default(), &mut plain);
+        plain.push_str(end);
+    }
+    plain
+}
+
+/// Takes away colours and what erases to the end of a line, which programs print even into files; and
+/// what only says how a character is drawn.
+fn uncoloured(line: &str, plain: &mut String) {
+    let mut rest = line;
+    let mut before = ' ';
+    while let Some(c) = rest.chars().next() {
+        if let Some(after) = after_colour(rest) {
+            rest = after;
+            continue;
+        }
+        rest = rest.get(c.len_utf8()..).unwrap_or_default();
+        match c {
+            '\u{fe0e}' | '\u{fe0f}' if is_symbol(before) => {}
+            '\u{a0}' | '\u{202f}' | '\u{3000}' => plain.push(' '),
+            c => plain.push(c),
+        }
+        before = c;
+    }
+}
+
+/// What follows a colour, if the text begins with one.
+fn after_colour(text: &str) -> Option<&str> {
+    let rest = text.strip_prefix("\u{1b}[")?;
+    let rest = rest.trim_start_matches(|c: char| c.is_ascii_digit() || matches!(c, ';' | ':'));
+    rest.strip_prefix(['m', 'K'])
+}
+
+/// Whether a character is a sign that has a coloured form.
+fn is_symbol(c: char) -> bool {
+    matches!(c, '\u{2010}'..='\u{2027}' | '\u{2030}'..='\u{205e}' | '\u{2100}'..='\u{27ff}' | '\u{2900}'..='\u{2bff}' | '\u{1f000}'..='\u{1faff}')
+}

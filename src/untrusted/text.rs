@@ -1,0 +1,111 @@
+use std::borrow::Cow;
+use std::fmt::{self, Write as _};
+
+use super::{marks, printed};
+
+/// Text that others wrote. What it displays is one line, with a visible mark for every character that
+/// does not show or that changes how others show.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Untrusted<'a>(Cow<'a, str>);
+
+/// Takes a text of others for what it is.
+pub fn untrusted(text: &str) -> Untrusted<'_> {
+    Untrusted(Cow::Borrowed(text))
+}
+
+impl Untrusted<'_> {
+    /// Takes what a program printed. Colours, and what a terminal writes over when the cursor returns
+    /// to the beginning of a line, are no part of the text.
+    pub fn printed(bytes: &[u8]) -> Untrusted<'static> {
+        Untrusted(Cow::Owned(printed::plain(&String::from_utf8_lossy(bytes))))
+    }
+
+    /// The text as it is, for programs.
+    pub fn raw(&self) -> &str {
+        &self.0
+    }
+
+    /// Its lines, without their ends.
+    pub fn lines(&self) -> impl DoubleEndedIterator<Item = Untrusted<'_>> {
+        self.0.lines().map(untrusted)
+    }
+
+    /// All of it with line ends, for where nothing but this text stands.
+    pub fn block(&self) -> String {
+        let mut block = String::with_capacity(self.0.len());
+        for part in self.0.split_inclusive('\n') {
+            let (line, end) = match part.strip_suffix('\n') {
+                Some(line) => (line, "\n"),
+                None => (part, ""),
+            };
+            let _ = write!(block, "{}{end}", untrusted(line));
+        }
+        block
+    }
+}
+
+impl fmt::Display for Untrusted<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.chars().try_for_each(|c| marks::write(c, f))
+    }
+}
+
+impl From<&str> for Untrusted<'static> {
+    fn from(text: &str) -> Self {
+        Self(Cow::Owned(text.to_owned()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Untrusted, untrusted};
+    use crate::untrusted::hides;
+    use proptest::prelude::*;
+
+    #[test]
+    fn characters_that_do_not_show_are_marks() {
+        for (text, shown) in [
+            ("rm -rf x", "rm -rf x"),
+            ("naïve 技能\tx", "naïve 技能    x"),
+            ("a\u{202e}b", "a⟨U+202E⟩b"),
+            ("a\u{1b}[2Kb\r", "a⟨U+001B⟩[2Kb⟨U+000D⟩"),
+            ("c\u{9b}31m", "c⟨U+009B⟩31m"),
+            ("zero\u{200b}width", "zero⟨U+200B⟩width"),
+            ("tag\u{e0041}", "tag⟨U+E0041⟩"),
+            ("blank\u{a0}\u{3164}", "blank⟨U+00A0⟩⟨U+3164⟩"),
+        ] {
+            assert_eq!(untrusted(text).to_string(), shown);
+            assert_eq!(hides(text), shown.contains('⟨'), "{text:?}");
+        }
+        assert_eq!(untrusted("a\n::error::b").to_string(), "a⏎::error::b");
+    }
+
+    #[test]
+    fn output_shows_as_a_terminal_leaves_it() {
+        for (text, shown) in [
+            ("plain ü\n    x\n", "plain ü\n    x\n"),
+            ("\u{1b}[31mred\u{1b}[0m\u{1b}[K", "red"),
+            ("10%\r50%\rdone\r\n", "done\n"),
+            ("⚠\u{fe0f} 1\u{a0}000", "⚠ 1 000"),
+            ("\u{1b}]0;title\u{7}text", "⟨U+001B⟩]0;title⟨U+0007⟩text"),
+            ("\u{1b}[2Jx", "⟨U+001B⟩[2Jx"),
+            ("\u{1b}[31\nnext", "⟨U+001B⟩[31\nnext"),
+        ] {
+            assert_eq!(
+                Untrusted::printed(text.as_bytes()).block(),
+                shown,
+                "{text:?}"
+            );
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn nothing_hidden_is_shown(text in "(\\PC|[\\x00-\\x1f\\x7f-\\x9f]|[\u{200b}-\u{206f}]|\u{1b}\\[){0,60}") {
+            let line = untrusted(&text).to_string();
+            prop_assert!(!hides(&line) && !line.contains(['\n', '\t']));
+            let block = Untrusted::printed(text.as_bytes()).block();
+            prop_assert!(!hides(&block) && !block.contains('\t'));
+        }
+    }
+}

@@ -71,3 +71,46 @@ fn nothing_is_left_for_later_in_silence() {
         }
     }
 }
+
+/// What writes to standard output and error: all others go through the guard of `Ui`.
+const WRITERS: &[&str] = &[
+    "src/cli/ui.rs",
+    // Mistakes before there is a `Ui`, through the same guard.
+    "src/cli/start.rs",
+    // Observers that guard themselves: they draw over what they wrote, or write JSON and annotations.
+    "src/cli/execute.rs",
+    // They only ask where the streams lead.
+    "src/cli/env.rs",
+    "src/exec/manifest/walk.rs",
+    // Whom the keeper speaks to is the engine.
+    "src/exec/keeper/serve.rs",
+];
+
+#[test]
+fn few_write_to_the_standard_streams() {
+    let is_writer = |text: &str| {
+        [
+            "io::stdout()",
+            "io::stderr()",
+            "anstream::print",
+            "anstream::eprint",
+        ]
+        .iter()
+        .any(|word| text.contains(word))
+    };
+    let found: Vec<String> = sources(Path::new("src"))
+        .into_iter()
+        .filter(|(path, text)| !path.contains("/tests") && is_writer(text))
+        .map(|(path, _)| path)
+        .collect();
+    let more: Vec<&String> = found
+        .iter()
+        .filter(|path| !WRITERS.contains(&path.as_str()))
+        .collect();
+    assert!(more.is_empty(), "not through `Ui`: {more:?}");
+    let fewer: Vec<&&str> = WRITERS
+        .iter()
+        .filter(|own| !found.iter().any(|path| path == *own))
+        .collect();
+    assert!(fewer.is_empty(), "these need not be named: {fewer:?}");
+}

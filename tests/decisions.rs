@@ -6,7 +6,7 @@ const PLAN: &str = "---\nkind: plan\nid: release\npolicy: {max_parallel: 1}\nste
     \x20 - id: build\n    run: echo made > out.txt\n    artifacts: [out.txt]\n\
     \x20   verify: [{name: there, run: test -s out.txt}]\n\
     \x20 - {id: ok, depends_on: [build], approve: {message: 'Ship it?', NEEDS}}\n\
-    \x20 - {id: ship, depends_on: [ok], run: echo shipped >> shipped.txt}\n---\n";
+    \x20 - {id: ship, depends_on: [ok], run: echo shipped >> shipped.txt, writes: [shipped.txt]}\n---\n";
 
 /// A workspace in which ada, bob and eve may approve; eve starts the runs, which ada approved.
 pub fn office(needs: &str) -> Office {
@@ -269,7 +269,7 @@ fn a_plan_that_is_used_may_ask_too() {
     office.place.file(
         "outer.md",
         "---\nkind: plan\nid: outer\nsteps:\n  - {id: inner, uses: plan.md}\n\
-         \x20 - {id: after, depends_on: [inner], run: echo after >> shipped.txt}\n---\n",
+         \x20 - {id: after, depends_on: [inner], run: echo after >> shipped.txt, writes: [shipped.txt]}\n---\n",
     );
     office.by("ada", &["approve", "outer.md", "--yes"]).exits(0);
     office

@@ -169,7 +169,7 @@ fn asks(phase: &str) -> (Office, String) {
     let office = Office::new(1, &["ada", "bob", "eve"], &["ada", "bob", "eve"]);
     let keys = format!(
         "{phase}: [{{name: never, run: 'false'}}]\n    verify: [{}]\n    \
-         artifacts: [made.txt]\n    loops: {{max: 1, on_exhausted: ask}}\n  - {{id: after, depends_on: [work], \
+         artifacts: [made.txt]\n    writes: ['told.*']\n    loops: {{max: 1, on_exhausted: ask}}\n  - {{id: after, depends_on: [work], \
          run: echo after >> after.txt}}",
         letters("any", 1)
     );

@@ -123,15 +123,15 @@ fn a_skill_that_changes_while_a_plan_runs_is_not_executed() {
     for (first, why) in [
         (
             format!("{evil}/helper.py"),
-            "approved file was changed: skills/tools/scripts/helper.py",
+            "skills/tools/scripts/helper.py",
         ),
         (
             "echo >> skills/tools/scripts/read.py".into(),
-            "approved file was changed: skills/tools/scripts/read.py",
+            "skills/tools/scripts/read.py",
         ),
         (
             "echo >> skills/tools/SKILL.md".into(),
-            "approved file was changed: skills/tools/SKILL.md",
+            "skills/tools/SKILL.md",
         ),
         // What is beside a script comes before what Python has itself.
         (

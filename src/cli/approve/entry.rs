@@ -67,7 +67,7 @@ pub fn enter(
     let demanded = args.require_approval || args.approval.is_some();
     let in_advance = demanded || rules.approvers.policy == Policy::Reviewed;
     let (pins, products) = if in_advance {
-        let bound = tree(ui, ready, params)?;
+        let bound = tree(ui, ready, params, &approval_path(ui, ready, args))?;
         (bound.files, bound.products)
     } else {
         (pins(ready, params)?, Vec::new())
@@ -125,6 +125,14 @@ pub(super) fn plan_ref(ready: &Ready, pins: &[Pin]) -> PlanRef {
     }
 }
 
+/// Where the approval of a plan lies that others have signed.
+fn approval_path(ui: &Ui, ready: &Ready, args: &ApprovalArgs) -> PathBuf {
+    match &args.approval {
+        Some(path) => normal(&ui.env.cwd().join(path)),
+        None => token_path(&ready.workspace.root.join(&ready.path)),
+    }
+}
+
 /// A run of what others have approved.
 fn by_token(
     ui: &Ui,
@@ -133,10 +141,7 @@ fn by_token(
     args: &ApprovalArgs,
 ) -> Result<Entered, Failure> {
     let ready = start.ready;
-    let path = match &args.approval {
-        Some(path) => normal(&ui.env.cwd().join(path)),
-        None => token_path(&ready.workspace.root.join(&ready.path)),
-    };
+    let path = approval_path(ui, ready, args);
     let token = read(&ready.workspace, &path)
         .map_err(|refusal| refused(ui, &ready.workspace, &ready.path, &refusal))?;
     let signers: Vec<Digest> = token.signers().flatten().collect();

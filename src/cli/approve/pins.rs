@@ -28,12 +28,13 @@ pub fn pins(ready: &Ready, params: &Object) -> Result<Vec<Pin>, Failure> {
 }
 
 /// What an approval of a plan in advance is bound to: the whole workspace as it is now, but for what the plan
-/// makes. Of a goal that is the whole of it: what looks and what repairs, whatever the cycle gives to it.
-pub fn tree(ui: &Ui, ready: &Ready, params: &Object) -> Result<Bound, Failure> {
+/// makes, and the approval itself, which lies at `token`. Of a goal that is the whole of it: what looks and what
+/// repairs, whatever the cycle gives to it.
+pub fn tree(ui: &Ui, ready: &Ready, params: &Object, token: &Path) -> Result<Bound, Failure> {
     let tracked = tracked(&ready.workspace.root);
     // Nothing is known of a workspace that no commit holds.
     let tracked = tracked.filter(|files| files.contains(Path::new(&ready.path)));
-    bound(ui, ready, params, tracked.as_ref())
+    bound(ui, (ready, params), token, tracked.as_ref())
 }
 
 /// The same of a run that began: what of the approved files there is now.
@@ -44,17 +45,19 @@ pub fn tree_again(
     approved: &Approved,
 ) -> Result<Bound, Failure> {
     let files = approved.pins.iter().map(|pin| PathBuf::from(&pin.path));
-    bound(ui, ready, params, Some(&files.collect()))
+    let token = token_path(Path::new(&ready.path));
+    bound(ui, (ready, params), &token, Some(&files.collect()))
 }
 
 fn bound(
     ui: &Ui,
-    ready: &Ready,
-    params: &Object,
+    (ready, params): (&Ready, &Object),
+    token: &Path,
     tracked: Option<&BTreeSet<PathBuf>>,
 ) -> Result<Bound, Failure> {
-    let products = view::products(whole(ready), &without_given(ready, params));
+    let mut products = view::products(whole(ready), &without_given(ready, params));
     let workspace = &ready.workspace;
+    products.push(view::exactly(Path::new(&workspace.name(token))));
     let keys = keyfile::folders(&ui.env.host()).into_iter();
     let apart: Vec<PathBuf> = keys.chain([workspace.state.clone()]).collect();
     let files = view::tree((&workspace.root, &apart), &products, tracked);

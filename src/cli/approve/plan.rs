@@ -105,16 +105,16 @@ pub fn approve(ui: &Ui, path: &Path, args: &PlanArgs) -> Result<Exit, Failure> {
     };
     may_sign(&rules, &key)?;
     let bounds = bounds(ui, (ready.plan.parts(), ready.goal.is_some()), &args.bounds)?;
-    let pins = tree(ui, &ready, &bounds.given)?.files;
+    let out = match &args.out {
+        Some(out) => normal(&ui.env.cwd().join(out)),
+        None => token_path(&ready.workspace.root.join(&ready.path)),
+    };
+    let pins = tree(ui, &ready, &bounds.given, &out)?.files;
     let proposal = Proposal {
         ready,
         bounds,
         pins,
         rules,
-    };
-    let out = match &args.out {
-        Some(out) => normal(&ui.env.cwd().join(out)),
-        None => token_path(&proposal.ready.workspace.root.join(&proposal.ready.path)),
     };
     let (token, is_new) = token(ui, &proposal, args, &out)?;
     let id = key.public.id();

@@ -41,12 +41,12 @@ pub fn enter_goal(
     if !(reviewed || repairs) {
         return enter(ui, ready, (run, params), &ApprovalArgs::default());
     }
+    let path = token_path(&ready.workspace.root.join(&ready.path));
     let BoundFiles {
         files: pins,
         products,
-    } = tree(ui, ready, params)?;
+    } = tree(ui, ready, params, &path)?;
     skills_hold(ui, ready, &pins, false)?;
-    let path = token_path(&ready.workspace.root.join(&ready.path));
     let workspace = &ready.workspace;
     let token =
         read(workspace, &path).map_err(|refusal| refused(ui, workspace, &ready.path, &refusal))?;

@@ -1,8 +1,9 @@
 use std::collections::{BTreeMap, BTreeSet};
+use std::io::{self, ErrorKind};
 use std::path::Path;
 use std::sync::Arc;
 
-use super::trail::follow;
+use super::trail::{End, Post, follow};
 use crate::digest::Digest;
 use crate::exec::files::globs;
 use crate::exec::view::{checks, family, named, product_globs};
@@ -35,7 +36,11 @@ pub fn files(
                 let Some(path) = path.to_str().filter(|path| !is_product(path)) else {
                     continue;
                 };
-                let posts = read(root, path)?;
+                // What whoever runs it cannot read, nobody executes for them.
+                let posts = match follow(root, path, true) {
+                    Err(error) if error.kind() == ErrorKind::PermissionDenied => Vec::new(),
+                    followed => read(path, followed)?,
+                };
                 let posts = posts.into_iter().filter(|(path, _)| !is_product(path));
                 found.extend(posts);
             }
@@ -43,15 +48,18 @@ pub fn files(
     }
     for folder in skills(plan) {
         for path in skill_files(root, &folder)? {
-            found.extend(read(root, &path)?);
+            found.extend(read(&path, follow(root, &path, true))?);
         }
     }
     Ok(found.into_iter().collect())
 }
 
 /// What a path leads through and to, with digests; nothing where nothing is.
-fn read(root: &Path, path: &str) -> Result<Vec<(String, Digest)>, Unable> {
-    let (posts, _) = follow(root, path, true)
+fn read(
+    path: &str,
+    followed: io::Result<(Vec<Post>, End)>,
+) -> Result<Vec<(String, Digest)>, Unable> {
+    let (posts, _) = followed
         .map_err(|error| Unable::environmental(format!("cannot read `{path}`: {error}")))?;
     let posts = posts.into_iter().map(|post| (post.path, post.digest));
     Ok(posts.collect())

@@ -68,7 +68,7 @@ pub fn products(plan: &Arc<Plan>, params: &Object) -> Vec<String> {
         for step in plan.steps() {
             globs.extend(made(step, params));
             for granted in writes(step) {
-                let granted = globset::escape(&granted.display().to_string());
+                let granted = exactly(&granted);
                 globs.push(format!("{granted}/**"));
                 globs.push(granted);
             }
@@ -77,6 +77,11 @@ pub fn products(plan: &Arc<Plan>, params: &Object) -> Vec<String> {
     globs.sort_unstable();
     globs.dedup();
     globs
+}
+
+/// The glob of a path.
+pub fn exactly(path: &Path) -> String {
+    globset::escape(&path.display().to_string())
 }
 
 /// A plan and all that it uses, each once.

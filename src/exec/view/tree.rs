@@ -65,7 +65,7 @@ pub(super) fn bound(
 }
 
 /// Whether an approval binds a file.
-fn is_bound(path: &Path, declared: &Declared) -> bool {
+pub(super) fn is_bound(path: &Path, declared: &Declared) -> bool {
     let name = path.to_str().unwrap_or_default();
     let is_approval = name.ends_with(APPROVAL) || name == APPROVERS;
     let is_of_git = path.iter().any(|part| part == ".git");

@@ -319,13 +319,13 @@ impl Rules for Scope<'_> {
     }
 }
 
-/// What may differ for a step of a run that was approved in advance: what the plan declares, and nothing
-/// that the step names. That was not read when it was approved.
+/// What may differ for a step of a run that was approved in advance: what no approval binds, and nothing
+/// more that the step names. That was not read when it was approved.
 struct Made<'a>(&'a Declared);
 
 impl Rules for Made<'_> {
     fn may_change(&self, path: &Path) -> bool {
-        self.0.has(path)
+        !tree::is_bound(path, self.0)
     }
 
     fn is_named(&self, _: &Path) -> bool {
@@ -333,7 +333,7 @@ impl Rules for Made<'_> {
     }
 
     fn may_appear(&self, path: &Path, _: bool) -> bool {
-        self.0.has(path)
+        !tree::is_bound(path, self.0)
     }
 }
 

@@ -10,10 +10,10 @@
 //! one, so that whoever prints them puts something in front of each. The text as it is comes out only
 //! by [`Untrusted::raw`].
 //!
-//! [`paint`] and [`styled`] are the last line of defence, on the way of everything to a terminal. A style that
+//! [`paint`] and [`styled()`] are the last line of defence, on the way of everything to a terminal. A style that
 //! is painted stands behind a key that is drawn by lot for the process, and only such styles pass: any other
 //! control becomes a mark, wherever it came from. [`styled_line`] keeps a part of a line from beginning
-//! another one. [`json`] does the same to documents, in escapes that leave their values as they are.
+//! another one. [`json()`] does the same to documents, in escapes that leave their values as they are.
 //!
 //! Not here: what means something in Markdown, XML or a workflow command. Who writes those escapes it.
 

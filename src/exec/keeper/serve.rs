@@ -69,8 +69,10 @@ async fn keep(desk: Arc<Desk>) -> io::Result<bool> {
     let mut connections = JoinSet::new();
     let (mut present, mut settled, mut given_up) = (true, false, false);
     let mut word = [0];
+    // What was accepted is noted as begun, so it is worked on even if the engine is gone by then.
     while present
         || !attempts.is_empty()
+        || !accepted.is_empty()
         || !(settled || given_up || desk.is_concluded()) && tree::has_children()
     {
         tokio::select! {

@@ -37,12 +37,14 @@ openssl pkeyutl -verify -pubin -inkey "$key" -rawin \
     refuse "the signature is not by the key $id, or not of this"
 
 # The files: one line each, as sha256sum reads it. A path is a string of JSON, and may hold anything; what
-# sha256sum writes otherwise makes its line begin with a backslash.
-awk '
+# sha256sum writes otherwise makes its line begin with a backslash. Links stand apart.
+: > "$work/links"
+awk -v links="$work/links" '
 { text = text $0 "\n" }
 END {
-    while (match(text, /\{"digest":"[0-9a-f]+","path":"/)) {
-        digest = substr(text, RSTART + 11, RLENGTH - 21)
+    while (match(text, /\{"digest":"[0-9a-f]+",("link":true,)?"path":"/)) {
+        digest = substr(text, RSTART + 11, 64)
+        is_link = substr(text, RSTART + 77, 6) == "\"link\""
         text = substr(text, RSTART + RLENGTH)
         path = mark = ""
         while ((c = substr(text, 1, 1)) != "\"") {
@@ -63,10 +65,18 @@ END {
             if (c == "") exit 1
             path = path c
         }
-        print mark digest "  " path
+        if (is_link) print digest " " path > links
+        else print mark digest "  " path
     }
 }' "$work/payload" > "$work/files" || refuse "its list of files cannot be read"
 sha256sum --check --quiet "$work/files" || refuse "a file is not the one that was approved"
+# The content of a link is the path that it holds.
+while IFS= read -r line; do
+    link=$(printf '%bx' "${line#* }")
+    link=${link%x}
+    [ "$(readlink -n -- "$link" | sha256sum | cut -d ' ' -f 1)" = "${line%% *}" ] ||
+        refuse "a link is not the one that was approved: $link"
+done < "$work/links"
 
 cat "$work/payload"
 echo

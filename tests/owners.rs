@@ -1,5 +1,7 @@
 //! Keys and approvals of whoever runs plans, through the real program, and what others make of them.
 
+use std::fs;
+use std::os::unix::fs::symlink;
 use std::path::Path;
 
 use crate::approvals::{approved, office};
@@ -98,6 +100,50 @@ fn openssl_checks_files_of_any_name() {
             .exits(4)
             .says("a file is not the one that was approved");
     }
+}
+
+#[test]
+fn openssl_checks_links() {
+    for name in ["link", "-n", "a b\\n.md", "line\nend "] {
+        let office = office(1);
+        let path = office.place.at(name);
+        symlink("no such file\n", &path).unwrap();
+        office.by("ada", &["approve", "--yes", "plan.md"]).exits(0);
+        let check = || checked_by_openssl(&office, "ada", "plan.approval.json");
+        check().exits(0);
+        fs::remove_file(&path).unwrap();
+        // A file with that text is no link.
+        fs::write(&path, "no such file\n").unwrap();
+        check()
+            .exits(4)
+            .says("a link is not the one that was approved");
+        office
+            .by("bob", &["run", "plan.md"])
+            .exits(4)
+            .says("was changed");
+        fs::remove_file(&path).unwrap();
+        symlink("another", &path).unwrap();
+        check()
+            .exits(4)
+            .says("a link is not the one that was approved");
+    }
+}
+
+#[test]
+fn a_plan_that_is_a_link_is_approved_with_the_link() {
+    let office = office(1);
+    fs::rename(office.place.at("plan.md"), office.place.at("real.md")).unwrap();
+    symlink("real.md", office.place.at("plan.md")).unwrap();
+    office.by("ada", &["approve", "--yes", "plan.md"]).exits(0);
+    checked_by_openssl(&office, "ada", "plan.approval.json").exits(0);
+    let other = office.place.read("real.md") + "\nAnother text.\n";
+    office.place.file("other.md", other);
+    fs::remove_file(office.place.at("plan.md")).unwrap();
+    symlink("other.md", office.place.at("plan.md")).unwrap();
+    office
+        .by("bob", &["run", "plan.md"])
+        .exits(4)
+        .says("plan.md was changed");
 }
 
 #[test]

@@ -111,41 +111,76 @@ fn however_a_file_is_named_it_runs_as_it_was_approved_or_not_at_all() {
     }
 }
 
-/// What a command executes besides what it names, and where that is planted.
-const PLANTED: [(&str, &str); 8] = [
-    ("python3 -c 'import helper'", "helper.py"),
-    ("PYTHONPATH=other python3 -m helper", "other/helper.py"),
-    ("python3 other/main.py", "other/json.py"),
-    ("python3 other/main.py", "other/json/__init__.py"),
-    ("PATH=\"$PWD/bin:$PATH\"; date", "bin/date"),
-    ("make -sC build", "build/GNUmakefile"),
-    ("ENV=./.profile sh -i -c true", ".profile"),
-    ("for f in hooks/*; do sh \"$f\"; done", "hooks/late"),
+const MODULE: &str = "open('done.txt', 'a').write('evil\\n')\n";
+
+/// What a command executes besides what it names, where that is planted, and what does harm there.
+const PLANTED: [(&str, &str, &str); 8] = [
+    ("python3 -c 'import helper'", "helper.py", MODULE),
+    (
+        "PYTHONPATH=other python3 -m helper",
+        "other/helper.py",
+        MODULE,
+    ),
+    ("python3 other/main.py", "other/json.py", MODULE),
+    ("python3 other/main.py", "other/json/__init__.py", MODULE),
+    ("PATH=\"$PWD/bin:$PATH\"; date", "bin/date", EVIL),
+    (
+        "make -sC build",
+        "build/GNUmakefile",
+        "all:\n\techo evil >> ../done.txt\n",
+    ),
+    ("ENV=./.profile sh -i -c true", ".profile", EVIL),
+    ("for f in hooks/*; do sh \"$f\"; done", "hooks/late", EVIL),
 ];
+
+/// A workspace with what the commands of [`PLANTED`] name.
+fn planted_in() -> Sandbox {
+    let workspace = self::workspace();
+    put(&workspace, "other/main.py", "import json\n");
+    put(&workspace, "build/Makefile", "all:\n\ttrue\n");
+    put(&workspace, "hooks/first", "true\n");
+    workspace
+}
 
 #[test]
 fn what_is_planted_keeps_a_step_from_beginning() {
-    for (way, planted) in PLANTED {
-        let workspace = self::workspace();
-        put(&workspace, "other/main.py", "import json\n");
-        put(&workspace, "build/Makefile", "all:\n\ttrue\n");
-        put(&workspace, "hooks/first", "true\n");
+    for (way, planted, text) in PLANTED {
         let step = as_run(&format!("{way} || true"));
+        // The control: without an approval in advance it does harm.
+        let workspace = planted_in();
+        approve(&workspace, &[&step]);
+        put(&workspace, planted, text);
+        with_key(&workspace, &["run", "p.md"]).exits(0);
+        assert_eq!(workspace.read("done.txt"), "evil\n", "{way}");
+
+        let workspace = planted_in();
         approve(&workspace, &[&step]);
         run(&workspace).exits(0);
 
         approve(&workspace, &[&step]);
-        put(&workspace, planted, EVIL);
+        put(&workspace, planted, text);
         run(&workspace).exits(4).says("was added");
         fs::remove_file(workspace.at(planted)).unwrap();
 
-        let plant = as_run(&format!(
-            "mkdir -p $(dirname {planted}); cp other/evil.sh {planted}"
-        ));
-        approve(&workspace, &[&plant, &step]);
+        let plant = format!("mkdir -p $(dirname {planted}); cp temporary/x {planted}");
+        workspace.file("temporary/x", text);
+        approve(&workspace, &[&as_run(&plant), &step]);
         run(&workspace).exits(1).says("not approved, not declared:");
         assert_eq!(workspace.read("done.txt"), "", "{way}");
     }
+}
+
+#[test]
+fn a_check_does_not_see_what_it_names_and_nobody_approved() {
+    let workspace = self::workspace();
+    let step = "allow: {write: [done.txt]}, run: 'true', verify: [{name: holds, run: sh check.sh}]";
+    approve(&workspace, &[step]);
+    shell(&workspace, "git init -q . && git add p.md tool.sh other");
+    approve(&workspace, &[step]);
+    workspace.file("check.sh", "exit 0\n");
+    run(&workspace).exits(1).says("check holds does not hold");
+    // The control: the file is enough for who approves in that moment.
+    with_key(&workspace, &["run", "p.md"]).exits(0);
 }
 
 #[test]

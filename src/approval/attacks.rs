@@ -132,10 +132,8 @@ fn what_is_done_must_be_what_was_approved() {
     assert_eq!(
         done(|it| {
             it.files.remove(0);
-            it.files.push(crate::machine::Pin {
-                path: "new.sh".into(),
-                digest: Digest::of(b""),
-            });
+            let new = crate::machine::Pin::file("new.sh", Digest::of(b""));
+            it.files.push(new);
         }),
         "what was approved is not what would run: deploy.sh is gone, new.sh was added"
     );

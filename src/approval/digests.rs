@@ -40,21 +40,31 @@ impl fmt::Display for Difference {
 
 /// What is different between the files that were approved and those that there are, by path.
 pub fn differences(approved: &[Pin], found: &[Pin]) -> Vec<Difference> {
-    let by_path = |pins: &[Pin]| -> BTreeMap<String, Digest> {
-        let pairs = pins.iter().map(|pin| (pin.path.clone(), pin.digest));
-        pairs.collect()
-    };
     let (approved, found) = (by_path(approved), by_path(found));
-    let paths: BTreeSet<&String> = approved.keys().chain(found.keys()).collect();
+    let paths: BTreeSet<&str> = approved.keys().chain(found.keys()).copied().collect();
     let differs = paths.into_iter().filter_map(|path| {
-        let (was, is) = (approved.get(path).copied(), found.get(path).copied());
+        let (was, is) = (approved.get(path), found.get(path));
+        let digest = |contents: Option<&Contents>| contents?.first().map(|(_, digest)| *digest);
         (was != is).then(|| Difference {
-            path: path.clone(),
-            approved: was,
-            found: is,
+            path: path.to_owned(),
+            approved: digest(was),
+            found: digest(is),
         })
     });
     differs.collect()
+}
+
+/// What lies at a path: whether that is a link, and the digest of the content. Of a link to a text that a
+/// plan is made of there are two: the text comes first.
+type Contents = BTreeSet<(bool, Digest)>;
+
+fn by_path(pins: &[Pin]) -> BTreeMap<&str, Contents> {
+    let mut paths: BTreeMap<&str, Contents> = BTreeMap::new();
+    for pin in pins {
+        let contents = paths.entry(&pin.path).or_default();
+        contents.insert((pin.link, pin.digest));
+    }
+    paths
 }
 
 /// What a standing approval lets be started: every plan of this form and no other. Silas 3.6,
@@ -97,12 +107,10 @@ mod tests {
     use super::{Pin, SpawnPolicy, differences, plan_digest};
     use crate::digest::Digest;
     use serde_json::json;
+    use std::slice;
 
     fn pin(path: &str, text: &str) -> Pin {
-        Pin {
-            path: path.into(),
-            digest: Digest::of(text.as_bytes()),
-        }
+        Pin::file(path, Digest::of(text.as_bytes()))
     }
 
     #[test]
@@ -118,6 +126,11 @@ mod tests {
         ] {
             assert_ne!(both, plan_digest(&other), "{other:?}");
         }
+        let link = Pin {
+            link: true,
+            ..a.clone()
+        };
+        assert_ne!(plan_digest(&[link]), plan_digest(slice::from_ref(&a)));
         // What anybody can compute with `sha256sum`.
         let text = format!("[{{\"digest\":\"{}\",\"path\":\"a\"}}]", a.digest);
         assert_eq!(plan_digest(&[a]), Digest::of(text.as_bytes()));

@@ -37,10 +37,7 @@ pub(super) fn approvers() -> Approvers {
 }
 
 pub(super) fn files() -> Vec<Pin> {
-    let pin = |path: &str, text: &[u8]| Pin {
-        path: path.into(),
-        digest: Digest::of(text),
-    };
+    let pin = |path: &str, text: &[u8]| Pin::file(path, Digest::of(text));
     vec![pin("deploy.sh", b"echo"), pin("plan.md", b"---")]
 }
 

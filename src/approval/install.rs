@@ -83,9 +83,9 @@ mod tests {
             "skills/it/run.sh",
         ]
         .iter()
-        .map(|path| Pin {
-            path: (*path).to_owned(),
-            digest: Digest::of(if *path == change { b"other" } else { b"same" }),
+        .map(|path| {
+            let text = if *path == change { "other" } else { "same" };
+            Pin::file(*path, Digest::of(text.as_bytes()))
         })
         .collect()
     }

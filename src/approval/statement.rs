@@ -190,7 +190,9 @@ impl Statement {
 
     /// What in it contradicts itself, if anything; one sentence.
     pub fn contradiction(&self) -> Option<&'static str> {
-        let sorted = self.files.is_sorted_by(|one, other| one.path < other.path);
+        let sorted = self
+            .files
+            .is_sorted_by(|one, other| (&one.path, one.link) < (&other.path, other.link));
         let wrong = [
             (!sorted, "its files are not in order, or one is named twice"),
             (

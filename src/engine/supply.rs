@@ -16,8 +16,8 @@ use super::scope::secrets_read;
 use super::unit::Task;
 
 impl Task {
-    /// The secrets that a step reads, whose programs may run only where the step may; `None` if it was told to end before they were known: a
-    /// program that prints one may take its time.
+    /// The secrets that a step reads, whose programs may run only where the step may; `None` if it was told to
+    /// end before they were known: a program that prints one may take its time.
     pub(super) async fn secrets(
         &self,
         step: &Step,

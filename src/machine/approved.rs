@@ -29,8 +29,22 @@ pub struct By {
 pub struct Pin {
     /// Its path, relative to the workspace.
     pub path: String,
+    /// Whether it is a symbolic link, whose content is the path that it holds.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub link: bool,
     /// SHA-256 of its content.
     pub digest: Digest,
+}
+
+impl Pin {
+    /// A file that is no link.
+    pub fn file(path: impl Into<String>, digest: Digest) -> Self {
+        Self {
+            path: path.into(),
+            link: false,
+            digest,
+        }
+    }
 }
 
 /// An approval that was verified and is used up by the run that it starts.
@@ -59,8 +73,8 @@ pub struct Approved {
     /// were, and of the rest what is declared. Empty if whoever starts the run signs for it in the same moment.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub pins: Vec<Pin>,
-    /// What was approved as made, as globs, where that is more than the plan of the run says: of a goal the
-    /// plan that looks leaves what the one that repairs makes as it is.
+    /// What was approved as made, as globs: of a goal more than the plan of the run says, since what looks
+    /// leaves what was repaired as it is.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub products: Vec<String>,
     /// The files of the skills whose scripts the plan runs, by path, where the others were not

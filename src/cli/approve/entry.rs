@@ -5,14 +5,14 @@ use clap::Args;
 
 use super::refused::refused;
 use super::skilled::skills_hold;
-use super::{Rules, owner, pins, token_path, tree};
+use super::{Rules, owner, pins, token_at, token_path, tree};
 use crate::approval::{
     Approvers, Bound, Nonce, PlanRef, Policy, Refusal, Scope, Statement, Subject, Token, VERSION,
     Valid, Verdict, plan_digest, verify,
 };
 use crate::cli::keys::PassphraseArgs;
 use crate::cli::load::Ready;
-use crate::cli::{Exit, Failure, Ui, Workspace, normal};
+use crate::cli::{Exit, Failure, Ui, Workspace};
 use crate::digest::Digest;
 use crate::exec::pinned;
 use crate::machine::{Approved, Pin};
@@ -67,7 +67,12 @@ pub fn enter(
     let demanded = args.require_approval || args.approval.is_some();
     let in_advance = demanded || rules.approvers.policy == Policy::Reviewed;
     let (pins, products) = if in_advance {
-        let bound = tree(ui, ready, params, &approval_path(ui, ready, args))?;
+        let bound = tree(
+            ui,
+            ready,
+            params,
+            &token_at(ui, ready, args.approval.as_ref()),
+        )?;
         (bound.files, bound.products)
     } else {
         (pins(ready, params)?, Vec::new())
@@ -125,14 +130,6 @@ pub(super) fn plan_ref(ready: &Ready, pins: &[Pin]) -> PlanRef {
     }
 }
 
-/// Where the approval of a plan lies that others have signed.
-fn approval_path(ui: &Ui, ready: &Ready, args: &ApprovalArgs) -> PathBuf {
-    match &args.approval {
-        Some(path) => normal(&ui.env.cwd().join(path)),
-        None => token_path(&ready.workspace.root.join(&ready.path)),
-    }
-}
-
 /// A run of what others have approved.
 fn by_token(
     ui: &Ui,
@@ -141,7 +138,7 @@ fn by_token(
     args: &ApprovalArgs,
 ) -> Result<Entered, Failure> {
     let ready = start.ready;
-    let path = approval_path(ui, ready, args);
+    let path = token_at(ui, ready, args.approval.as_ref());
     let token = read(&ready.workspace, &path)
         .map_err(|refusal| refused(ui, &ready.workspace, &ready.path, &refusal))?;
     let signers: Vec<Digest> = token.signers().flatten().collect();

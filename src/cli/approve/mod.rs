@@ -28,7 +28,7 @@ pub use ask::{AnswerArgs, answer};
 pub use entry::{ApprovalArgs, Entered, enter, read as read_token, used as used_token};
 pub use lines::changed;
 pub use owner::signer;
-use pins::{Bound as BoundFiles, pins, token_path, tree, tree_again};
+use pins::{Tree, pins, token_at, token_path, tree, tree_again};
 pub use plan::{may_sign, write as write_token};
 pub use questions::{Posed, posed};
 pub use resumed::go_on;

@@ -9,13 +9,13 @@ use super::entry::{plan_ref, read, usage, used};
 use super::standing::spawned;
 use super::view::{changes, shown, signed};
 use super::withdrawal::withdrawal;
-use super::{AnswerArgs, Rules, token_path, tree};
+use super::{AnswerArgs, Rules, token_at, tree};
 use crate::approval::{Nonce, Refusal, Scope, Statement, Token, VERSION, Verdict};
 use crate::bus::Act;
 use crate::cli::keys::{self, OwnKey, PassphraseArgs};
 use crate::cli::load::{self, Ready};
 use crate::cli::skills::consent::SignArgs;
-use crate::cli::{Exit, Failure, Ui, normal, relative, watch};
+use crate::cli::{Exit, Failure, Ui, relative, watch};
 use crate::machine::Pin;
 use crate::time::{Moment, parse_duration};
 
@@ -105,10 +105,7 @@ pub fn approve(ui: &Ui, path: &Path, args: &PlanArgs) -> Result<Exit, Failure> {
     };
     may_sign(&rules, &key)?;
     let bounds = bounds(ui, (ready.plan.parts(), ready.goal.is_some()), &args.bounds)?;
-    let out = match &args.out {
-        Some(out) => normal(&ui.env.cwd().join(out)),
-        None => token_path(&ready.workspace.root.join(&ready.path)),
-    };
+    let out = token_at(ui, &ready, args.out.as_ref());
     let pins = tree(ui, &ready, &bounds.given, &out)?.files;
     let proposal = Proposal {
         ready,

@@ -8,7 +8,7 @@ use super::entry::{ApprovalArgs, Entered, enter, read, used};
 use super::refused::refused;
 use super::skilled::skills_hold;
 use super::withdrawal::withdrawal;
-use super::{BoundFiles, Rules, token_path, tree};
+use super::{Rules, Tree, token_at, token_path, tree};
 use crate::approval::{
     Approvers, Policy, Refusal, Scope, SpawnPolicy, Spawned, Subject, Token, Valid, allows,
     plan_digest, verify,
@@ -41,8 +41,8 @@ pub fn enter_goal(
     if !(reviewed || repairs) {
         return enter(ui, ready, (run, params), &ApprovalArgs::default());
     }
-    let path = token_path(&ready.workspace.root.join(&ready.path));
-    let BoundFiles {
+    let path = token_at(ui, ready, None);
+    let Tree {
         files: pins,
         products,
     } = tree(ui, ready, params, &path)?;

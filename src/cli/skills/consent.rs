@@ -64,10 +64,9 @@ fn period(text: &str) -> Result<Duration, String> {
 /// with what can be executed, what it was granted, and each exception by rule and file. All but the
 /// files stand behind an empty part, which no file has.
 pub fn pins(locked: &Locked) -> Vec<Pin> {
-    let files = locked.files.iter().map(|(path, file)| Pin {
-        path: format!("{}/{path}", locked.folder),
-        digest: file.digest,
-    });
+    let folder = &locked.folder;
+    let files = locked.files.iter();
+    let files = files.map(|(path, file)| Pin::file(format!("{folder}/{path}"), file.digest));
     let mut more = vec![
         ("bundle".to_owned(), locked.digest),
         ("report".to_owned(), locked.report),
@@ -80,10 +79,8 @@ pub fn pins(locked: &Locked) -> Vec<Pin> {
         let each = files.iter();
         more.extend(each.map(|(path, file)| (format!("exception/{rule}/{path}"), file.digest)));
     }
-    let more = more.into_iter().map(|(name, digest)| Pin {
-        path: format!("{}//{name}", locked.folder),
-        digest,
-    });
+    let more = more.into_iter();
+    let more = more.map(|(name, digest)| Pin::file(format!("{folder}//{name}"), digest));
     let mut pins: Vec<Pin> = files.chain(more).collect();
     pins.sort();
     pins

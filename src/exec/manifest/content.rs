@@ -17,24 +17,32 @@ const READ: OFlags = OFlags::RDONLY
     .union(OFlags::NONBLOCK)
     .union(OFlags::CLOEXEC);
 
+/// What is in a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Content {
+    /// Whether it is a link, whose content is the path that it holds.
+    pub link: bool,
+    pub digest: Digest,
+}
+
 impl Manifest {
-    /// The digest of a file's content, or of the path that a link holds, if the file is still the one that is
-    /// listed: what was there a moment before or after does not count. `root` is the folder that was walked.
-    pub fn digest(&self, root: &Beneath, path: &Path) -> Result<Digest, Unable> {
+    /// A file's content, if the file is still the one that is listed: what was there a moment before or after
+    /// does not count. `root` is the folder that was walked.
+    pub fn content(&self, root: &Beneath, path: &Path) -> Result<Content, Unable> {
         let listed = self.stamp(path);
         let shown = path.display();
         let unable =
             |error: io::Error| Unable::environmental(format!("cannot read `{shown}`: {error}"));
-        let (digest, read) = read(root, path).map_err(unable)?;
+        let (content, read) = read(root, path).map_err(unable)?;
         if Some(read) != listed {
             let why = format!("`{shown}` was changed while it was read; try again");
             return Err(Unable::environmental(why));
         }
-        Ok(digest)
+        Ok(content)
     }
 }
 
-fn read(root: &Beneath, path: &Path) -> io::Result<(Digest, Stamp)> {
+fn read(root: &Beneath, path: &Path) -> io::Result<(Content, Stamp)> {
     let parent = path.parent().unwrap_or(Path::new(""));
     let name = path.file_name().unwrap_or_default();
     let folder = root.find(parent).map_err(|missed| match missed {
@@ -46,12 +54,20 @@ fn read(root: &Beneath, path: &Path) -> io::Result<(Digest, Stamp)> {
         FileType::RegularFile => {
             let file = File::from(rustix::fs::openat(&folder, name, READ, Mode::empty())?);
             let digest = Digest::of_reader(&file)?;
+            let content = Content {
+                link: false,
+                digest,
+            };
             // As it is once it was read.
-            Ok((digest, stamp(&rustix::fs::fstat(&file)?)))
+            Ok((content, stamp(&rustix::fs::fstat(&file)?)))
         }
         FileType::Symlink => {
             let target = rustix::fs::readlinkat(&folder, name, Vec::new())?;
-            Ok((Digest::of(target.as_bytes()), stamp(&found)))
+            let content = Content {
+                link: true,
+                digest: Digest::of(target.as_bytes()),
+            };
+            Ok((content, stamp(&found)))
         }
         _ => Err(Errno::NXIO.into()),
     }

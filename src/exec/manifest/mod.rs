@@ -9,7 +9,7 @@
 //!
 //! Nothing is read but names, kinds, modes, inodes, sizes and times: a file that was changed and put
 //! back counts as changed. Where somebody must agree with what is in the files, each is read once
-//! ([`Manifest::digest`]).
+//! ([`Manifest::content`]).
 //!
 //! **Invariant:** a walk follows no link and leaves no folder by its name: it goes from descriptor to
 //! descriptor.

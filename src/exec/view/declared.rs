@@ -12,6 +12,8 @@ pub(super) struct Declared {
     globs: Vec<GlobSet>,
     /// What they may write in their sandboxes: files, and folders with all that is in them.
     grants: Vec<PathBuf>,
+    /// What else was approved as made, of which no repository is part.
+    approved: Vec<GlobSet>,
 }
 
 impl Declared {
@@ -30,13 +32,14 @@ impl Declared {
         Self {
             globs: files::globs(globs.iter().map(String::as_str)),
             grants,
+            approved: Vec::new(),
         }
     }
 
     /// This, and what else was approved as made, as globs.
     pub(super) fn and(mut self, products: &[String]) -> Self {
         let products = products.iter().map(String::as_str);
-        self.globs.extend(files::globs(products));
+        self.approved.extend(files::globs(products));
         self
     }
 
@@ -45,11 +48,16 @@ impl Declared {
         let mut all = Self::new(plan, params);
         all.globs.extend(self.globs.iter().cloned());
         all.grants.extend(self.grants.iter().cloned());
+        all.approved.extend(self.approved.iter().cloned());
         all
     }
 
     pub(super) fn has(&self, path: &Path) -> bool {
-        self.globs.iter().any(|glob| glob.is_match(path)) || self.is_granted(path)
+        let is_of_git = path.iter().any(|part| part == ".git");
+        let mut approved = self.approved.iter();
+        self.globs.iter().any(|glob| glob.is_match(path))
+            || self.is_granted(path)
+            || !is_of_git && approved.any(|glob| glob.is_match(path))
     }
 
     /// A grant of a folder does not reach the repository in it: no sandbox lets it be written so.
@@ -68,9 +76,8 @@ pub fn products(plan: &Arc<Plan>, params: &Object) -> Vec<String> {
         for step in plan.steps() {
             globs.extend(made(step, params));
             for granted in writes(step) {
-                let granted = exactly(&granted);
-                globs.push(format!("{granted}/**"));
-                globs.push(granted);
+                globs.push(exactly(&granted.join("*")).replace("[*]", "**"));
+                globs.push(exactly(&granted));
             }
         }
     }

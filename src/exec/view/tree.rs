@@ -4,7 +4,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use super::declared::Declared;
-use crate::digest::Digest;
 use crate::exec::Unable;
 use crate::exec::beneath::Beneath;
 use crate::exec::manifest::{Excluded, Manifest};
@@ -95,10 +94,11 @@ impl<'a> Reader<'a> {
             );
             Unable::logical(why)
         })?;
-        let digest: Digest = self.manifest.digest(&self.root, path)?;
+        let content = self.manifest.content(&self.root, path)?;
         Ok(Pin {
             path: name.to_owned(),
-            digest,
+            link: content.link,
+            digest: content.digest,
         })
     }
 }

@@ -6,9 +6,10 @@ use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
 use super::Scene;
+use crate::exec::view::declared::Declared;
 use crate::exec::view::{View, products, tree};
 use crate::machine::Pin;
-use crate::model::Object;
+use crate::model::{Allow, Object};
 
 impl Scene {
     fn tree(&self, tracked: Option<&BTreeSet<PathBuf>>) -> Vec<Pin> {
@@ -141,6 +142,30 @@ fn a_check_of_an_approved_run_does_not_see_what_was_not_approved() {
     let scene = Scene::new();
     let approved = scene.tree(None);
     scene.write("src/json.py");
-    let sight = scene.bound(&approved).look(&scene.check, &[]).unwrap();
-    assert_eq!(sight.hidden, [Path::new("src/json.py")]);
+    scene.write("report/new.txt");
+    let view = scene.bound(&approved);
+    let hidden = view.look(&scene.check, &[]).unwrap().hidden;
+    let named = "report";
+    assert_eq!(hidden, [named, "src/json.py"].map(Path::new));
+    // Where nothing can be hidden, it does not run.
+    assert!(view.look_unconfined(&scene.check, &[]).is_err());
+    // Without an approval in advance it sees what it names.
+    let approved = scene.view();
+    scene.write("late/x");
+    let hidden = approved.look(&scene.check, &[]).unwrap().hidden;
+    assert_eq!(hidden, [Path::new("late")]);
+}
+
+#[test]
+fn what_is_approved_as_made_is_no_repository() {
+    let mut scene = Scene::new();
+    scene.step.allow = Some(Box::new(Allow {
+        write: vec!["out".into(), ".".into()],
+        ..Allow::default()
+    }));
+    let made = products(&scene.plan(), &Object::new());
+    assert!(scene.paths(None).is_empty(), "{made:?}");
+    let declared = Declared::default().and(&made);
+    assert!(declared.has(Path::new("out/old")) && declared.has(Path::new("a")));
+    assert!(!declared.has(Path::new("out/.git/config")));
 }

@@ -207,45 +207,74 @@ fn what_was_never_given_a_secret_goes_on_without_it() {
 /// A name of a file is a text of whoever made it.
 #[test]
 fn no_name_of_a_file_tells_a_secret() {
-    let value = "hunter22-in-a-name";
-    let step = |more: &str| {
-        format!(
-            "---\nkind: plan\nid: names\nsecrets: {{TOKEN: {{from: env, name: DEPLOY_TOKEN}}}}\nsteps:\n  - id: make\n    env: {{TOKEN: \"{{{{ secrets.TOKEN }}}}\"}}\n    run: echo x > \"made-$TOKEN.txt\"; echo y >> known.txt\n{more}---\n"
-        )
-    };
     let check = "    verify: [{name: is_there, run: \"cat made-*.txt known.txt; false\"}]\n";
-    for (case, more, masked) in [
-        ("kept", "    artifacts: [\"made-*\"]\n", "made-***.txt"),
-        ("hidden from a check", check, "made-***.txt"),
+    for (case, more) in [
+        ("kept", "    artifacts: [\"made-*\"]\n"),
+        ("hidden from a check", check),
         (
             "read for the cache",
             &format!("    cache: {{inputs: [\"made-*\"], outputs: [known.txt]}}\n{check}"),
-            "made-***.txt",
         ),
     ] {
         let sandbox = Sandbox::new();
-        sandbox.file("names.md", step(more));
+        sandbox.file("names.md", names(more));
         let mut command = sandbox.command(&["run", "-v", "names.md", "--junit", "j.xml"]);
-        let did = Did::of(command.env("DEPLOY_TOKEN", value)).exits(1);
-        // The file has that name: it could have been told.
-        assert!(sandbox.at(&format!("made-{value}.txt")).exists(), "{case}");
-        let mut seen = did.all().into_bytes();
-        for args in [
-            &["show", "--last", "--json"][..],
-            &["show", "--last"],
-            &["why", "--last", "make"],
-        ] {
-            seen.extend(sandbox.wf(args).all().into_bytes());
-        }
-        let shown = String::from_utf8_lossy(&seen).into_owned();
-        assert!(shown.contains(masked), "{case}: {shown}");
-        seen.extend(sandbox.read("j.xml").into_bytes());
-        for (path, _) in files(&sandbox.at(".wf")) {
-            seen.extend(std::fs::read(path).unwrap());
-        }
-        let found = seen
-            .windows(value.len())
-            .any(|part| part == value.as_bytes());
-        assert!(!found, "{case}: the name is kept or shown\n{shown}");
+        let did = Did::of(command.env("DEPLOY_TOKEN", NAME)).exits(1);
+        is_masked(&sandbox, case, did.all() + &sandbox.read("j.xml"));
     }
+}
+
+/// The same of what a run that was approved in advance refuses: there is a file that nobody approved.
+#[test]
+fn no_refusal_of_an_approved_run_tells_a_secret() {
+    let ends = "    verify: [{name: looks, run: \"true\"}]\n";
+    let next = "  - {id: next, depends_on: [make], writes: [known.txt], run: \"true\"}\n";
+    for (case, more) in [("a step", next), ("a check", ends)] {
+        let sandbox = Sandbox::new();
+        sandbox.file(
+            "names.md",
+            names(&format!("    writes: [known.txt]\n{more}")),
+        );
+        let wf = |args: &[&str]| {
+            let mut command = sandbox.command(args);
+            Did::of(command.env("DEPLOY_TOKEN", NAME))
+        };
+        wf(&["key", "init", "ada"]).exits(0);
+        wf(&["approve", "names.md", "--yes"]).exits(0);
+        let did = wf(&["run", "-v", "names.md", "--require-approval"]);
+        is_masked(&sandbox, case, did.all());
+    }
+}
+
+/// A secret that a step makes the name of a file.
+const NAME: &str = "hunter22-in-a-name";
+
+/// A plan whose first step makes a file that is called as its secret.
+fn names(more: &str) -> String {
+    format!(
+        "---\nkind: plan\nid: names\nsecrets: {{TOKEN: {{from: env, name: DEPLOY_TOKEN}}}}\nsteps:\n  - id: make\n    env: {{TOKEN: \"{{{{ secrets.TOKEN }}}}\"}}\n    run: echo x > \"made-$TOKEN.txt\"; echo y >> known.txt\n{more}---\n"
+    )
+}
+
+/// The name was told with its secret masked, and is nowhere as it is: neither in what was printed nor in
+/// what is kept or shown later.
+#[track_caller]
+fn is_masked(sandbox: &Sandbox, case: &str, printed: String) {
+    // The file has that name: it could have been told.
+    assert!(sandbox.at(&format!("made-{NAME}.txt")).exists(), "{case}");
+    let mut seen = printed.into_bytes();
+    for args in [
+        &["show", "--last", "--json"][..],
+        &["show", "--last"],
+        &["why", "--last", "make"],
+    ] {
+        seen.extend(sandbox.wf(args).all().into_bytes());
+    }
+    let shown = String::from_utf8_lossy(&seen).into_owned();
+    assert!(shown.contains("made-***.txt"), "{case}: {shown}");
+    for (path, _) in files(&sandbox.at(".wf")) {
+        seen.extend(std::fs::read(path).unwrap());
+    }
+    let found = seen.windows(NAME.len()).any(|part| part == NAME.as_bytes());
+    assert!(!found, "{case}: the name is kept or shown\n{shown}");
 }

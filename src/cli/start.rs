@@ -1,3 +1,4 @@
+use std::backtrace::BacktraceStatus;
 use std::ffi::OsString;
 use std::path::Path;
 use std::process::ExitCode;
@@ -141,10 +142,19 @@ fn safe(text: &str) -> String {
     reason = "nothing that is left can be relied on to return"
 )]
 fn own_up() {
-    let before = std::panic::take_hook();
-    std::panic::set_hook(Box::new(move |panic| {
-        before(panic);
-        anstream::eprintln!("wf made a mistake, and your run's record is safe: {REPORT}");
+    std::panic::set_hook(Box::new(|panic| {
+        let place = panic.location().map(ToString::to_string);
+        let place = place.unwrap_or_else(|| "an unknown place".into());
+        // A panic quotes values, which others may have written.
+        let message = untrusted(panic.payload_as_str().unwrap_or("it says not why"));
+        let trace = match std::backtrace::Backtrace::capture() {
+            trace if trace.status() == BacktraceStatus::Captured => format!("{trace}\n"),
+            _ => String::new(),
+        };
+        let text = format!(
+            "wf made a mistake at {place}, and your run's record is safe: {message}\n{trace}{REPORT}\n"
+        );
+        anstream::eprint!("{}", safe(&text));
         std::process::exit(i32::from(Exit::Bug.code()));
     }));
 }

@@ -102,6 +102,10 @@ impl Task {
                 Err(unable) => ended.exit = unable.into(),
             }
         }
+        if let Exit::Unable { why, .. } = &mut ended.exit {
+            // It may name files, and their names are words of whoever made them.
+            *why = run.mask().await.text(why).into_owned();
+        }
         self.show_end(step, &ended);
         Ok(Some(Happening::Ended(ended)))
     }

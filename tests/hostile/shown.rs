@@ -87,10 +87,104 @@ const LATER: &[&[&str]] = &[
     &["audit", "verify"],
     &["audit", "tail"],
     &["attest", "--last"],
+    &["gate", "test", "own"],
+    &["gate", "test", "own", "--context", "TEXT"],
+    &["goal", "autonomy"],
+    &["goal", "autonomy", "g", "--json"],
+    &[
+        "goal",
+        "backfill",
+        "g",
+        "--from",
+        "2020-01-01T00:00:00Z",
+        "--to",
+        "2020-01-05T00:00:00Z",
+        "--dry-run",
+    ],
+    &["goal", "pause", "g", "--reason", "TEXT"],
+    &["goal", "list", "--json"],
+    &["goal", "show", "g"],
+    &["goal", "resume", "g"],
+    &["goal", "tighten", "g"],
+    &["sim", "goals", "--list"],
+    &["sim", "goals", "TEXT"],
+    &["sim", "goals", "--takes", "TEXT=1m"],
+    &["daemon", "--once"],
+    &["daemon", "--once", "--branch", "TEXT"],
+    &["daemon", "--health", "TEXT"],
+    &["connection", "list"],
+    &["connection", "show", "TEXT"],
+    &["connection", "check", "TEXT"],
+    &["connection", "add", "TEXT", "--skill", "odd"],
+    &[
+        "connection",
+        "add",
+        "c",
+        "--skill",
+        "odd",
+        "--hint",
+        "TEXT=TEXT",
+    ],
+    &["connection", "approve", "TEXT", "--skill", "odd"],
+    &["connection", "remove", "TEXT"],
+    &["skill", "search", "odd"],
+    &["skill", "search", "TEXT"],
+    &["skill", "read-properties", "skills/odd"],
+    &[
+        "skill",
+        "import",
+        "skills/odd",
+        "--name",
+        "other",
+        "--dry-run",
+    ],
+    &["skill", "import", "skills/odd", "--name", "TEXT"],
+    &["skill", "import", "TEXT"],
+    &["skill", "install", "TEXT"],
+    &["skill", "lock", "odd", "--yes"],
+    &["skill", "lock", "--check"],
+    &["skill", "report", "odd"],
+    &["skill", "approve", "odd", "--yes"],
+    &["skill", "update", "odd"],
+    &["skill", "remove", "TEXT"],
+    &["key", "list"],
+    &["key", "init", "TEXT"],
+    &["key", "import", "TEXT"],
+    &["key", "revoke", "TEXT"],
+    &["key", "export", "TEXT"],
+    &["key", "rotate", "TEXT"],
+    &[
+        "key",
+        "check-signature",
+        "--public-key",
+        "TEXT",
+        "--message",
+        "text",
+        "--signature",
+        "TEXT",
+    ],
+    &["connection", "grant", "TEXT", "TEXT"],
+    &["memory", "feedback", "TEXT", "TEXT"],
+    &["audit", "checkpoint", "TEXT"],
+    &["memory", "dream"],
+    &["memory", "explain", "TEXT"],
+    &["memory", "forget", "TEXT"],
+    &["memory", "import", "TEXT"],
+    &["replan", "explain", "TEXT"],
+    &["cancel", "TEXT"],
+    &["backup", "TEXT"],
+    &["restore", "TEXT"],
+    &["schema", "TEXT"],
+    &["completions", "TEXT"],
+    &["init", "TEXT"],
+    &["-C", "TEXT", "runs"],
     &["doctor"],
     &["doctor", "--json"],
     &["TEXT"],
 ];
+
+/// A command that is not tried: what it writes is for a model, as it is, where its output is no terminal.
+const UNTRIED: &str = "skill to-prompt";
 
 struct Case {
     place: Sandbox,
@@ -306,4 +400,45 @@ fn each_text_is_found_where_it_is_printed_as_it_is() {
         assert!(!found.is_empty() || *name == "markup", "{name}");
     }
     assert!(faults("plain\n  text · ⟨U+001B⟩\n", true).is_empty());
+}
+
+/// A command that is added is tried, too.
+#[test]
+fn every_command_is_tried() {
+    let place = Sandbox::new();
+    let mut groups: Vec<Vec<String>> = vec![Vec::new()];
+    let mut missing = Vec::new();
+    while let Some(group) = groups.pop() {
+        for name in below(&place, &group) {
+            let mut path = group.clone();
+            path.push(name);
+            if !below(&place, &path).is_empty() {
+                groups.push(path);
+                continue;
+            }
+            let is_tried = LATER
+                .iter()
+                .any(|args| path.iter().eq(args.iter().take(path.len())));
+            if !is_tried && path.join(" ") != UNTRIED {
+                missing.push(path.join(" "));
+            }
+        }
+    }
+    assert_eq!(missing, Vec::<String>::new());
+}
+
+/// The commands below one, as its help lists them.
+fn below(place: &Sandbox, group: &[String]) -> Vec<String> {
+    let mut args: Vec<&str> = group.iter().map(String::as_str).collect();
+    args.push("-h");
+    let help = place.wf(&args).exits(0).out;
+    let listed = help.lines().skip_while(|line| *line != "Commands:").skip(1);
+    let listed = listed.take_while(|line| !line.is_empty());
+    let names = listed.filter_map(|line| line.strip_prefix("  "));
+    let names = names.filter(|line| !line.starts_with(' '));
+    let names = names.filter_map(|line| line.split(' ').next());
+    names
+        .filter(|name| *name != "help")
+        .map(Into::into)
+        .collect()
 }

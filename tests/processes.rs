@@ -125,3 +125,88 @@ fn a_step_ignores_what_whoever_started_wf_ignores_and_nothing_else() {
     let ignored: Vec<u32> = (1..=31).filter(|one| mask >> (one - 1) & 1 == 1).collect();
     assert_eq!(ignored, [1], "{seen}");
 }
+
+/// A worker that is done, and leaves something that goes on writing what it declares, forth and back.
+const RESTLESS: &str = "  - id: make\n    writes: [\"out/**\"]\n    run: |\n      mkdir out\n      printf x > out/it\n      \
+    setsid sh -c 'while :; do printf right > out/it; printf wrong > out/it; done' > /dev/null 2>&1 &\n";
+
+/// Succeeds if a file stays as it is for half a second.
+const STAYS: &str = "first=$(cat out/it); for i in $(seq 50); do [ \"$first\" = \"$(cat out/it)\" ] || exit 1; sleep 0.01; done";
+
+#[test]
+fn what_a_step_left_running_stands_still_while_a_check_looks() {
+    let check = |name: &str| {
+        format!(
+            "      - {{name: {name}, run: {}}}\n",
+            serde_json::json!(STAYS)
+        )
+    };
+    let checks = format!("    verify:\n{}{}", check("stays"), check("stays_again"));
+    let sandbox = plan(&format!(
+        "{RESTLESS}{checks}  - id: meanwhile\n    run: {}\n\
+         \x20 - id: later\n    depends_on: [make]\n    run: {}\n",
+        serde_json::json!("until test -e out/it; do sleep 0.01; done; echo goes on"),
+        serde_json::json!(format!("! ( {STAYS} )")),
+    ));
+    // Where nobody checks, it writes: `later` is sure of that.
+    let did = sandbox.wf(&["run", "plan.md"]).exits(0);
+    did.says("1 verified");
+    nothing_runs(&sandbox);
+}
+
+#[test]
+fn what_stood_still_for_a_check_goes_on_when_the_engine_dies() {
+    let check = "    verify: [{name: waits, run: sleep 60}]\n";
+    let sandbox = plan(&format!("{RESTLESS}{check}"));
+    let mut engine = sandbox.start(&["run", "plan.md"]);
+    until("the worker's writer stands still", || {
+        writers(&sandbox) == ["T"]
+    });
+    engine.kill().unwrap();
+    engine.wait().unwrap();
+    until("it goes on", || {
+        writers(&sandbox).iter().any(|state| state != "T")
+    });
+    sandbox.wf(&["cancel", "--last"]);
+    until("it has ended", || writers(&sandbox).is_empty());
+}
+
+/// The states of the shells that go on writing in a workspace.
+fn writers(sandbox: &Sandbox) -> Vec<String> {
+    let processes = std::fs::read_dir("/proc").unwrap().flatten();
+    let folders = processes.map(|process| process.path());
+    let writes = |folder: &std::path::PathBuf| {
+        let words = std::fs::read(folder.join("cmdline")).unwrap_or_default();
+        let words = String::from_utf8_lossy(&words).into_owned();
+        words.starts_with("sh\0-c\0while :;")
+            && std::fs::read_link(folder.join("cwd")).ok().as_deref() == Some(sandbox.path())
+    };
+    let stats = folders
+        .filter(writes)
+        .filter_map(|folder| std::fs::read_to_string(folder.join("stat")).ok());
+    let states = stats.filter_map(|stat| {
+        let (_, rest) = stat.rsplit_once(") ")?;
+        rest.get(..1).map(ToOwned::to_owned)
+    });
+    states.collect()
+}
+
+#[test]
+fn a_process_without_its_first_thread_is_found_and_ended() {
+    let steps = "  - id: serve\n    run: |\n      setsid python3 -c '\n      import ctypes, threading, time\n      \
+        threading.Thread(target=time.sleep, args=(1000,)).start()\n      ctypes.CDLL(None).pthread_exit(None)' > /dev/null 2>&1 &\n      sleep 0.3\n";
+    let sandbox = plan(steps);
+    sandbox.wf(&["run", "plan.md"]).exits(0);
+    nothing_runs(&sandbox);
+    let alive = std::fs::read_dir("/proc")
+        .unwrap()
+        .flatten()
+        .any(|process| {
+            let tasks = std::fs::read_dir(process.path().join("task"));
+            tasks.into_iter().flatten().flatten().any(|task| {
+                let cwd = std::fs::read_link(task.path().join("cwd"));
+                cwd.is_ok_and(|cwd| cwd == sandbox.path())
+            })
+        });
+    assert!(!alive);
+}

@@ -9,6 +9,7 @@ use super::head::Head;
 use super::process::{self, Command};
 use super::sandbox::Guard;
 use super::supervise::{End, Limits, supervise};
+use super::tree::Pause;
 use super::{Ends, Stop, sandbox};
 use crate::machine::Exit;
 
@@ -67,10 +68,19 @@ pub async fn run(probe: Probe, mark: &str, stop: watch::Receiver<Stop>) -> Probe
     };
     let mut head = Head::new(probe.keep);
     sandbox::prepare(&probe.command).await;
+    // What looks from a sandbox can reach nothing that steps left running, and must not see it at work.
+    let pause = match &probe.command.sandbox {
+        Some(sandbox) if !sandbox.network => match Pause::begin().await {
+            Ok(pause) => Some(pause),
+            Err(unable) => return Probed::silent(unable.into()),
+        },
+        _ => None,
+    };
     let end = match process::spawn(&probe.command, mark) {
         Ok(process) => supervise(process, limits, stop, &mut head).await,
         Err(unable) => End::without(unable),
     };
+    drop(pause);
     Probed {
         exit: end.exit,
         guards: end.guards,

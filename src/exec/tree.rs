@@ -15,9 +15,12 @@ use std::time::Duration;
 use rustix::process::{Pid, Signal, WaitOptions};
 
 mod adopted;
+mod left;
+mod pause;
 
 pub(super) use adopted::has_adopted;
 pub use adopted::{adopt, reap_adopted};
+pub(super) use pause::Pause;
 
 /// The variable that marks every process of one tree.
 pub const MARK: &str = "WF_TREE";
@@ -32,8 +35,8 @@ const PAUSE: Duration = Duration::from_millis(5);
 /// Whether what loses its parent comes to this process.
 static ADOPTS: AtomicBool = AtomicBool::new(false);
 
-/// The processes that this one started and that have not ended, and when they began.
-static ROOTS: Mutex<BTreeMap<i32, u64>> = Mutex::new(BTreeMap::new());
+/// The processes that this one started and that have not ended.
+static ROOTS: Mutex<BTreeMap<i32, Root>> = Mutex::new(BTreeMap::new());
 
 /// Where a tree begins.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -66,12 +69,13 @@ impl Root {
         let pid = pid.as_raw_nonzero().get();
         let start = start.or_else(|| living(pid).map(|process| process.start));
         let start = start.unwrap_or(0);
-        roots(|roots| roots.insert(pid, start));
-        Self {
+        let root = Self {
             pid,
             start,
             mark: mark.to_owned(),
-        }
+        };
+        roots(|roots| roots.insert(pid, root.clone()));
+        root
     }
 
     /// The process itself has ended, and its number may be another's soon.
@@ -210,7 +214,7 @@ pub(super) fn kill_all(find: impl Fn() -> Vec<Living>) {
 struct View<'a> {
     all: &'a [Living],
     root: &'a Root,
-    others: &'a BTreeMap<i32, u64>,
+    others: &'a BTreeMap<i32, Root>,
     me: i32,
     /// Whether what loses its parent comes to this process; else it can be anywhere.
     adopts: bool,
@@ -263,13 +267,13 @@ impl View<'_> {
         }
         match mark(process.pid) {
             Some(mark) => mark == root.mark,
-            None => self.adopts && self.others.values().all(|start| *start > process.start),
+            None => self.adopts && self.others.values().all(|root| root.start > process.start),
         }
     }
 }
 
 /// Asks for the ends of those that came to this process and of which nobody else knows.
-fn reap(all: &[Living], me: i32, others: &BTreeMap<i32, u64>, root: i32) {
+fn reap(all: &[Living], me: i32, others: &BTreeMap<i32, Root>, root: i32) {
     for dead in all
         .iter()
         .filter(|process| process.zombie && process.parent == me)
@@ -280,7 +284,7 @@ fn reap(all: &[Living], me: i32, others: &BTreeMap<i32, u64>, root: i32) {
     }
 }
 
-fn roots<T>(with: impl FnOnce(&mut BTreeMap<i32, u64>) -> T) -> T {
+fn roots<T>(with: impl FnOnce(&mut BTreeMap<i32, Root>) -> T) -> T {
     with(&mut ROOTS.lock().unwrap_or_else(PoisonError::into_inner))
 }
 
@@ -344,13 +348,16 @@ fn read(pid: i32, stat: &str) -> Option<Living> {
     let state = fields.next()?;
     let mut number = |skip: usize| fields.nth(skip)?.parse::<i64>().ok();
     let small = |number: i64| i32::try_from(number).ok();
+    let (parent, group, session) = (number(0)?, number(0)?, number(0)?);
+    let (threads, start) = (number(13)?, number(1)?);
     Some(Living {
         pid,
-        zombie: matches!(state, "Z" | "X"),
-        parent: small(number(0)?)?,
-        group: small(number(0)?)?,
-        session: small(number(0)?)?,
-        start: u64::try_from(number(15)?).ok()?,
+        // A process whose first thread has ended lives in its others.
+        zombie: matches!(state, "Z" | "X") && threads <= 1,
+        parent: small(parent)?,
+        group: small(group)?,
+        session: small(session)?,
+        start: u64::try_from(start).ok()?,
     })
 }
 

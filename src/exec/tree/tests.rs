@@ -1,5 +1,6 @@
 use std::collections::BTreeMap;
 
+use super::left::left_among;
 use super::{Living, Root, View, read};
 
 const ME: i32 = 10;
@@ -15,17 +16,22 @@ fn process(pid: i32, parent: i32, group: i32, session: i32) -> Living {
     }
 }
 
+fn root(pid: i32, mark: &str) -> Root {
+    let start = u64::try_from(pid).unwrap();
+    Root {
+        pid,
+        start,
+        mark: mark.into(),
+    }
+}
+
 /// The members of the tree of process 20, where process 30 is the root of another.
 fn members(all: &[Living], marks: &[(i32, &str)]) -> Vec<i32> {
-    let root = Root {
-        pid: 20,
-        start: 20,
-        mark: "ours".into(),
-    };
+    let ours = root(20, "ours");
     let view = View {
         all,
-        root: &root,
-        others: &BTreeMap::from([(30, 30)]),
+        root: &ours,
+        others: &BTreeMap::from([(30, root(30, "theirs"))]),
         me: ME,
         adopts: true,
     };
@@ -89,7 +95,45 @@ fn names_may_contain_anything() {
             .unwrap()
             .zombie
     );
+    // Its first thread has ended, two others have not.
+    let threads = read(12, "12 (x) Z 1 1 1 0 -1 0 0 0 0 0 0 0 0 0 20 0 3 0 9");
+    assert!(!threads.unwrap().zombie);
     for broken in ["", "12", "12 (x", "12 (x) S", "12 (x) S 1 2"] {
         assert_eq!(read(12, broken), None, "{broken}");
     }
+}
+
+/// What lives below this process while process 20 is at work.
+fn left(all: &[Living], marks: &[(i32, &str)]) -> Vec<i32> {
+    let roots = BTreeMap::from([(20, root(20, "ours"))]);
+    let marks: BTreeMap<i32, &str> = marks.iter().copied().collect();
+    let mark = |pid| marks.get(&pid).map(ToString::to_string);
+    let left = left_among(all, &roots, ME, &mark);
+    left.iter().map(|process| process.pid).collect()
+}
+
+#[test]
+fn what_is_at_work_is_not_left_over() {
+    let at_work = [
+        process(20, ME, 20, 20),
+        process(21, 20, 20, 20),
+        process(22, 21, 22, 22),
+        // It lost its parent, and has the session or the mark.
+        process(23, ME, 23, 20),
+        process(24, ME, 24, 24),
+        process(25, 24, 25, 25),
+        // Not ours at all.
+        process(50, 1, 50, 50),
+    ];
+    assert_eq!(left(&at_work, &[(24, "ours")]), [0; 0]);
+    let over = [
+        process(15, ME, 15, 15),
+        process(16, 15, 16, 16),
+        // It has the number of a session that began later.
+        process(17, ME, 20, 20),
+        // It says nothing of whose it is.
+        process(30, ME, 30, 30),
+    ];
+    let all: Vec<Living> = at_work.iter().chain(&over).cloned().collect();
+    assert_eq!(left(&all, &[(24, "ours"), (15, "past")]), [15, 16, 17, 30]);
 }

@@ -1,3 +1,4 @@
+use std::ffi::OsStr;
 use std::fs::{self, OpenOptions};
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -15,7 +16,9 @@ use crate::cli::workspace::{APPROVERS, CONFIG};
 use crate::config;
 use crate::engine::{EngineError, Finished, Ground, Observer, Question, Session};
 use crate::exec::log;
+use crate::exec::manifest::{Excluded, Manifest};
 use crate::exec::sandbox::Around;
+use crate::exec::view::family;
 use crate::machine::{Attempt, Outcome};
 use crate::name::RunId;
 use crate::report::follow::{
@@ -26,6 +29,9 @@ use crate::report::{NAME, WARN, paint};
 use crate::skill::lock::LOCK;
 use crate::spec::GATES;
 use crate::store::{Durability, Folder, Reader, Retention, Store, StoreError};
+
+/// Where git keeps a repository, or says where it is.
+const REPOSITORY: &str = ".git";
 
 /// How many of the last lines of an attempt a report shows.
 const LINES: usize = 50;
@@ -72,7 +78,7 @@ pub fn followed(
         pass: ready.config.env_pass.clone(),
         log_limit: ready.config.logs.max_bytes,
         hands,
-        around: around(ui, &ready.config.sandbox, &ready.workspace, control(ready)),
+        around: around(ui, &ready.config.sandbox, &ready.workspace, control(ready)?),
         approvers: Rules::of(ui, &ready.workspace)?.approvers,
         reuses: !ready.begun.no_cache,
         stays,
@@ -95,16 +101,47 @@ pub fn store(ui: &Ui, ready: &Ready) -> Result<Store, Failure> {
 }
 
 /// The files of the workspace that decide over wf: what it is configured by, what it may take from
-/// the workspace by a known name, and the texts of a plan.
-fn control(ready: &Ready) -> Vec<String> {
-    let known = [CONFIG, APPROVERS, LOCK, GATES, ".git"].into_iter();
+/// the workspace by a known name, the texts of a plan, and the repositories that lie in it.
+fn control(ready: &Ready) -> Result<Vec<String>, Failure> {
+    let known = [CONFIG, APPROVERS, LOCK, GATES, REPOSITORY].into_iter();
     let known = known.chain(FOLDERS).map(str::to_owned);
     let texts = ready.sources.iter().map(|(name, _)| name.clone());
     let mut files: Vec<String> = known.chain(texts).collect();
+    files.extend(repositories(ready)?);
     files.retain(|file| Path::new(file).is_relative());
     files.sort();
     files.dedup();
-    files
+    Ok(files)
+}
+
+/// The repositories below the workspace, where a step may write a folder that one could lie in. What a step makes
+/// later is its own.
+fn repositories(ready: &Ready) -> Result<Vec<String>, Failure> {
+    let plans = family(&ready.plan).into_iter();
+    let steps = plans.flat_map(|plan| plan.steps());
+    let mut ways = steps.flat_map(|step| (0..step.ways()).filter_map(|way| step.way(way)));
+    if !ways.any(|way| {
+        way.allow
+            .as_ref()
+            .is_some_and(|allow| !allow.write.is_empty())
+    }) {
+        return Ok(Vec::new());
+    }
+    let apart = Excluded::new([ready.workspace.state.as_path()]);
+    let files = Manifest::of(&ready.workspace.root, &apart);
+    let files = files.map_err(|unable| Failure::new(Exit::Usage, unable.why))?;
+    let found = files.named(OsStr::new(REPOSITORY)).into_iter();
+    let found = found.map(|path| {
+        path.into_os_string().into_string().map_err(|path| {
+            let shown = path.display();
+            Failure::new(
+                Exit::Usage,
+                format!("`{shown}` is a repository whose path is no text"),
+            )
+            .hint("rename its folder: steps that may write there could not be kept from it")
+        })
+    });
+    found.collect()
 }
 
 /// What confines checks and steps, as a configuration says it; `None`: nothing.

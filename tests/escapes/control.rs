@@ -7,9 +7,12 @@ use super::scene::{Scene, Who};
 use super::{may_be_nobody, missing};
 
 /// What there is: a file of each kind, and the plan that is run.
-const THERE: [&str; 6] = [
+const THERE: [&str; 8] = [
     "wf.yaml",
     ".git/config",
+    "sub/deep/.git/config",
+    // A worktree, or a submodule, has a file there.
+    "sub/tree/.git",
     "goals/kept.txt",
     "gates/kept.txt",
     "workflows/kept.txt",
@@ -50,21 +53,23 @@ fn attacks() -> Vec<String> {
         way.replace("$F", file).replace("$D", folder)
     };
     let files = THERE.iter().flat_map(|file| WAYS.map(|way| of(file, way)));
-    let inside = THERE.iter().filter(|file| file.contains('/'));
+    // The folder around a file `.git` is nobody's.
+    let is_inside = |file: &&&str| file.contains('/') && !file.ends_with("/.git");
+    let inside = THERE.iter().filter(is_inside);
     let folders = inside.flat_map(|file| WAYS_OF_FOLDERS.map(|way| of(file, way)));
     let made = ABSENT.iter().map(|file| of(file, "echo bad > $F"));
     files.chain(folders).chain(made).collect()
 }
 
 /// Puts the workspace as it is before anything is tried; `plan` lies where plans do.
-const PREPARE: &str = "rm -rf .git goals gates workflows plans old new alias gone more approvers.yaml skills.lock *.refused* wf.yaml
-    mkdir -p .git goals gates workflows plans
+const PREPARE: &str = "rm -rf .git sub goals gates workflows plans old new alias gone more approvers.yaml skills.lock *.refused* wf.yaml
+    mkdir -p .git sub/deep/.git sub/tree goals gates workflows plans
     echo 'logs: {max_bytes: 1MiB}' > wf.yaml; chmod 644 wf.yaml; cp ../plan.md plans/it.md
-    for file in .git/config goals/kept.txt gates/kept.txt workflows/kept.txt; do echo kept > $file; done";
+    for file in .git/config sub/deep/.git/config sub/tree/.git goals/kept.txt gates/kept.txt workflows/kept.txt; do echo kept > $file; done";
 
 /// What decides over wf, as it is now.
-const LOOK: &str = "find .git goals gates workflows plans wf.yaml approvers.yaml skills.lock -printf '%p %y %m %l\\n' 2>&1 | sort
-    cat .git/* goals/* gates/* workflows/* plans/* wf.yaml approvers.yaml skills.lock 2>&1; true";
+const LOOK: &str = "find .git sub/*/.git goals gates workflows plans wf.yaml approvers.yaml skills.lock -printf '%p %y %m %l\\n' 2>&1 | sort
+    cat .git/* sub/*/.git/* sub/*/.git goals/* gates/* workflows/* plans/* wf.yaml approvers.yaml skills.lock 2>&1; true";
 
 /// What a script of the scene's user prints.
 fn print(scene: &Scene, script: &str) -> String {

@@ -1,4 +1,4 @@
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
 /// The files of a workspace at an instant.
@@ -49,6 +49,13 @@ impl Manifest {
         found
     }
 
+    /// The paths of all files and folders with a name, in order.
+    pub fn named(&self, name: &OsStr) -> Vec<PathBuf> {
+        let mut found = Vec::new();
+        self.top.named(name, &mut PathBuf::new(), &mut found);
+        found
+    }
+
     /// What the system says of a path that is no folder; `None`: it is one, or is not there.
     pub(super) fn stamp(&self, path: &Path) -> Option<Stamp> {
         let mut node = None;
@@ -81,6 +88,18 @@ impl Folder {
             match node {
                 Node::Folder(folder) => folder.files(at, found),
                 Node::File(_) => found.push(at.clone()),
+            }
+            at.pop();
+        }
+    }
+
+    fn named(&self, wanted: &OsStr, at: &mut PathBuf, found: &mut Vec<PathBuf>) {
+        for (name, node) in &self.entries {
+            at.push(name);
+            if name == wanted {
+                found.push(at.clone());
+            } else if let Node::Folder(folder) = node {
+                folder.named(wanted, at, found);
             }
             at.pop();
         }

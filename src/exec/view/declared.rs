@@ -92,7 +92,7 @@ pub fn exactly(path: &Path) -> String {
 }
 
 /// A plan and all that it uses, each once.
-pub(in crate::exec) fn family(plan: &Arc<Plan>) -> Vec<&Arc<Plan>> {
+pub fn family(plan: &Arc<Plan>) -> Vec<&Arc<Plan>> {
     let mut all = vec![plan];
     let mut at = 0;
     while let Some(plan) = all.get(at).copied() {

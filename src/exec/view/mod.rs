@@ -29,8 +29,8 @@ mod undeclared;
 )]
 mod view;
 
-pub(in crate::exec) use declared::{checks, family, product_globs};
-pub use declared::{exactly, products};
+pub(in crate::exec) use declared::{checks, product_globs};
+pub use declared::{exactly, family, products};
 pub use looking::Looking;
 pub(in crate::exec) use named::{in_text as named_in, paths as named};
 pub use tree::tree;

@@ -180,3 +180,19 @@ fn the_auditor_has_no_way_to_publish() {
     });
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
+
+/// What the engine decides by is made from the log. What it reads besides judges itself: answers are signed,
+/// what the cache gives is checked, and memory advises.
+#[test]
+fn the_engine_reads_the_log_and_no_table() {
+    let mut wrong = Vec::new();
+    for_lines("engine", |place, line| {
+        let is_known = ["asking", "cache", "memory"]
+            .iter()
+            .any(|file| place.starts_with(&format!("src/engine/{file}.rs")));
+        if line.contains(".reader()") && !is_known {
+            wrong.push(format!("{place}: {}", line.trim()));
+        }
+    });
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}

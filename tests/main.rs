@@ -41,6 +41,7 @@ mod pipelines;
 mod planner;
 mod plants;
 mod processes;
+mod relied;
 mod remembers;
 mod restricted;
 mod rounds;

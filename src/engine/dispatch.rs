@@ -336,6 +336,10 @@ impl Dispatcher {
             Happening::Locked { place } => drop(self.lockers.remove(place)),
             _ => {}
         }
+        // Before the end of the work that relied on it: that may be the last of the run.
+        for stale in self.run.take_stale() {
+            self.happen(Moment::default(), Happening::Stale(stale));
+        }
         self.happen(Moment::default(), what);
         // After the ends that let them begin, and with them on their way to the disk.
         self.say_begun();

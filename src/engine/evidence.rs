@@ -6,11 +6,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::digest::Digest;
-use crate::exec::evidence::{Memo, stale};
+use crate::exec::evidence::{Memo, Traces, stale};
 use crate::exec::pinned::Pins;
 use crate::exec::view::View;
 use crate::machine::{Approved, Artifact, Attempt, Baseline, Event, Fact, Happening, Place, Stale};
-use crate::model::{Object, Plan};
+use crate::model::{Allow, Object, Plan};
 use crate::name::{Name, RunId};
 use crate::repeat::Past;
 use crate::store::StoreError;
@@ -194,14 +194,71 @@ fn look(run: &Ongoing, place: Place, gone: bool) -> Option<Stale> {
     Some(Stale { place, path })
 }
 
-/// The places with evidence that an attempt depends on directly, if it is the first of its step.
-pub(super) fn dependencies(run: &Ongoing, attempt: &Attempt) -> Vec<Place> {
-    if attempt.attempt != 1 || attempt.place.item.is_some_and(|item| item > 0) {
-        return Vec::new();
-    }
+/// The places with evidence that an attempt depends on directly.
+fn dependencies(run: &Ongoing, attempt: &Attempt) -> Vec<Place> {
     let step = super::steps::step_of(run, &attempt.place);
     let needed = step.depends_on.iter().map(|ix| &run.plan.step(*ix).id);
     run.places_of(needed)
+}
+
+/// Those that are looked at while an attempt begins: once for a step. Where it is confined, each attempt looks
+/// itself: see [`Reliance`].
+pub(super) fn looked_at_once(run: &Ongoing, attempt: &Attempt) -> Vec<Place> {
+    let is_first = attempt.attempt == 1 && attempt.place.item.is_none_or(|item| item == 0);
+    if !is_first || allowed(run, attempt).is_some() {
+        return Vec::new();
+    }
+    dependencies(run, attempt)
+}
+
+/// What a step may do, if it is confined.
+fn allowed(run: &Ongoing, attempt: &Attempt) -> Option<Box<Allow>> {
+    let allow = &super::steps::step_of(run, &attempt.place).allow;
+    allow.clone().filter(|_| run.session.around.is_some())
+}
+
+/// What a confined attempt reads of verified results and cannot write: whoever touches it meanwhile lets the
+/// attempt read something else than was verified.
+pub(super) struct Reliance(Vec<(Place, Traces)>);
+
+impl Reliance {
+    /// Looks at it before the attempt begins. What is not what was verified by then is noted at once.
+    pub(super) async fn of(run: &Arc<Ongoing>, attempt: &Attempt) -> Self {
+        let places = dependencies(run, attempt);
+        let Some(allow) = allowed(run, attempt).filter(|_| !places.is_empty()) else {
+            return Self(Vec::new());
+        };
+        let run = Arc::clone(run);
+        let look = move || {
+            let traces = |place: Place| {
+                let mut seen = run.evidence_of(&place)?;
+                // What it writes itself it may find as it likes.
+                seen.retain(|file| !allow.writes(&file.path));
+                // In this order: whatever comes after the traces leaves others.
+                let traces = Traces::of(&run.session.root, &seen);
+                match look(&run, place.clone(), true) {
+                    None => Some((place, traces)),
+                    Some(stale) => {
+                        run.note_stale(stale);
+                        None
+                    }
+                }
+            };
+            Self(places.into_iter().filter_map(traces).collect())
+        };
+        let looked = tokio::task::spawn_blocking(look).await;
+        looked.unwrap_or_else(|_| Self(Vec::new()))
+    }
+
+    /// Notes what was touched since.
+    pub(super) fn end(self, run: &Ongoing) {
+        for (place, traces) in self.0 {
+            if let Some(path) = traces.touched(&run.session.root) {
+                let path = path.to_owned();
+                run.note_stale(Stale { place, path });
+            }
+        }
+    }
 }
 
 /// The evidence of the results that a run took over whole.
@@ -235,7 +292,7 @@ struct Worked {
 impl Pasts {
     fn of(&mut self, session: &Session, run: &RunId) -> Result<&Worked, StoreError> {
         if !self.0.contains_key(run) {
-            let events = session.store.reader()?.events(run, 0)?;
+            let events = session.store.log_reader()?.events(run, 0)?;
             self.0.insert(run.clone(), Worked::of(&events));
         }
         Ok(self.0.entry(run.clone()).or_default())

@@ -119,7 +119,7 @@ fn prepare(
     };
     let mut machine = Machine::new(Arc::clone(&uses.plan), id.clone(), params.clone());
     let events = if task.since.is_some() {
-        session.store.reader()?.events(&id, 0)?
+        session.store.log_reader()?.events(&id, 0)?
     } else {
         Vec::new()
     };

@@ -219,7 +219,7 @@ impl Dispatcher {
 
     /// Begins an attempt, and looks whether what it relies on is as it was when it was checked.
     fn start(&mut self, task: unit::Task) {
-        for place in evidence::dependencies(&task.run, &task.attempt) {
+        for place in evidence::looked_at_once(&task.run, &task.attempt) {
             let run = Arc::clone(&task.run);
             self.unit(evidence::relied_on(run, place));
         }

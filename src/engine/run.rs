@@ -7,7 +7,9 @@ use serde_json::Value;
 use crate::exec::pinned::Pins;
 use crate::exec::secret::Secrets;
 use crate::exec::view::View;
-use crate::machine::{Approved, Artifact, Attempt, Event, Fact, GatePoint, Ledger, Place, Usage};
+use crate::machine::{
+    Approved, Artifact, Attempt, Event, Fact, GatePoint, Ledger, Place, Stale, Usage,
+};
 use crate::mask::Mask;
 use crate::model::{Object, Plan};
 use crate::name::Name;
@@ -81,6 +83,8 @@ struct Files {
     left: BTreeMap<Attempt, Vec<Artifact>>,
     /// What a place was checked with.
     evidence: BTreeMap<Place, Vec<Artifact>>,
+    /// What was seen not to be what was verified, and is still to be told.
+    stale: Vec<Stale>,
 }
 
 impl Ongoing {
@@ -111,8 +115,10 @@ impl Ongoing {
         let secrets = secrets.pinned(pins.clone());
         let mask = Mutex::new((0, Mask::default()));
         let keys = Mutex::default();
-        let left = BTreeMap::new();
-        let files = Mutex::new(Files { left, evidence });
+        let files = Mutex::new(Files {
+            evidence,
+            ..Files::default()
+        });
         Ok(Arc::new(Self {
             session,
             this,
@@ -227,7 +233,7 @@ impl Ongoing {
         let all = self
             .session
             .store
-            .reader()?
+            .log_reader()?
             .artifacts(&self.this.id)?
             .into_iter();
         let of_it = all.filter(|row| {
@@ -235,6 +241,16 @@ impl Ongoing {
             (&row.step, row.item, row.attempt) == (&place.step, place.item, attempt.attempt)
         });
         Ok(of_it.map(|row| row.artifact).collect())
+    }
+
+    /// Notes that a file of a verified result is not what was verified.
+    pub(super) fn note_stale(&self, stale: Stale) {
+        self.files().stale.push(stale);
+    }
+
+    /// What was noted so, once.
+    pub(super) fn take_stale(&self) -> Vec<Stale> {
+        std::mem::take(&mut self.files().stale)
     }
 
     /// Notes what a place was checked with.

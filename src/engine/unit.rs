@@ -18,6 +18,7 @@ use crate::time::Moment;
 use crate::verify::classify;
 
 use super::dispatch::Report;
+use super::evidence::Reliance;
 use super::run::Ongoing;
 use super::stage::Seated;
 use super::steps::step_of;
@@ -65,6 +66,7 @@ impl Task {
         let run = Arc::clone(&self.run);
         let step = step_of(&run, &self.attempt.place);
         let step = &*step;
+        let reliance = Reliance::of(&run, &self.attempt).await;
         let mut ended = match &step.work {
             Work::Uses(uses) => nested::run(&self, uses, step, stop).await?,
             Work::Wait(Wait::File(path)) => {
@@ -88,6 +90,7 @@ impl Task {
             }
         };
         self.confirmed(step, &mut ended).await;
+        reliance.end(&run);
         if ended.exit.is_success() && !step.artifacts.is_empty() {
             let globs = self.known(&BTreeMap::new(), |known| artifacts::globs(step, known));
             let found = match globs {

@@ -124,6 +124,32 @@ impl Evidence {
     }
 }
 
+/// Some files as the system says that they are, to be compared with what it says later: a file that was written
+/// and put back was touched.
+#[derive(Debug)]
+pub struct Traces(Vec<(String, Option<Stamp>)>);
+
+impl Traces {
+    /// Looks at files of a workspace.
+    pub fn of(root: &Path, files: &[Artifact]) -> Self {
+        let files = files.iter();
+        let traces = files.map(|file| (file.path.clone(), stamp(root, &file.path)));
+        Self(traces.collect())
+    }
+
+    /// The first file that was touched since.
+    pub fn touched(&self, root: &Path) -> Option<&str> {
+        let mut all = self.0.iter();
+        let touched = all.find(|(path, before)| stamp(root, path) != *before);
+        touched.map(|(path, _)| path.as_str())
+    }
+}
+
+fn stamp(root: &Path, path: &str) -> Option<Stamp> {
+    let found = fs::metadata(root.join(path)).ok()?;
+    Some(Stamp::of(&found))
+}
+
 /// The way in which a file is not what it was.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Difference {

@@ -1,3 +1,4 @@
+use std::path::{Component, Path, PathBuf};
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -16,6 +17,17 @@ pub struct Allow {
     pub env: Vec<String>,
     /// The programs that it may start, by name or path; `None`: all that it can read.
     pub exec: Option<Vec<String>>,
+}
+
+impl Allow {
+    /// Whether a path of the workspace is one that it may change, or lies below one.
+    pub fn writes(&self, path: &str) -> bool {
+        self.write.iter().any(|grant| {
+            let parts = Path::new(grant).components();
+            let grant: PathBuf = parts.filter(|part| *part != Component::CurDir).collect();
+            Path::new(path).starts_with(grant)
+        })
+    }
 }
 
 /// How much a process and all that it starts may use. `None`: as much as is the rule.

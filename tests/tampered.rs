@@ -90,7 +90,8 @@ fn texts(sandbox: &Sandbox, query: &str) -> Vec<String> {
     rows.map(Result::unwrap).collect()
 }
 
-/// Asserts that both commands that look at all of the state find something and say what.
+/// Asserts that both commands that look at all of the state find something and say what, and that none of it is
+/// backed up.
 #[track_caller]
 fn named(sandbox: &Sandbox, attack: &str, words: &[&str]) {
     let doctor = sandbox.wf(&["doctor"]);
@@ -102,6 +103,9 @@ fn named(sandbox: &Sandbox, attack: &str, words: &[&str]) {
         doctor.all(),
         audit.all()
     );
+    let backup = sandbox.wf(&["backup", "tampered.tar"]);
+    assert_eq!(backup.code, Some(6), "{attack}\n{}", backup.all());
+    assert!(!sandbox.at("tampered.tar").exists(), "{attack}");
     for word in words {
         let both = doctor.all().contains(word) && audit.all().contains(word);
         assert!(

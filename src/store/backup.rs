@@ -7,7 +7,7 @@ use tempfile::NamedTempFile;
 use walkdir::WalkDir;
 
 use super::log::Tail;
-use super::{Folder, Reader, StoreError, connect, verify_chain};
+use super::{Folder, Reader, StoreError, connect, examine, verify_chain};
 use crate::crash;
 use crate::digest::Digest;
 use crate::time::Moment;
@@ -62,6 +62,10 @@ pub fn backup(dir: &Path, to: &Path, replace: bool, now: Moment) -> Result<Manif
     if let Some(cause) = reader.damage()? {
         let path = reader.folder().database();
         return Err(StoreError::Corrupt { path, cause });
+    }
+    if let Some(fault) = examine(&reader)?.first() {
+        let (path, what) = (reader.folder().database(), fault.to_string());
+        return Err(StoreError::Tampered { path, what });
     }
     let beside = to.parent().filter(|parent| !parent.as_os_str().is_empty());
     let beside = beside.unwrap_or(Path::new("."));

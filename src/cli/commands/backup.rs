@@ -10,7 +10,8 @@ use crate::store::{self, Manifest};
 #[derive(Args, Debug)]
 #[command(after_help = "\
 The file is a tar archive: the database as of one instant, the kept files, and the logs. It is
-checked first; a state that is damaged is not copied over a backup that is whole.")]
+checked first, as `wf doctor` does; a state that is damaged or was tampered with is not copied over a
+backup that is whole.")]
 pub struct BackupArgs {
     /// The file to write
     file: PathBuf,

@@ -112,9 +112,11 @@ fn of_state(row: &LogRow, last: crate::time::Moment) -> Entry {
         Some(StateFact::RunsPruned { runs, .. }) => {
             Entry::new(at, "pruned").about(&serde_json::json!({ "runs": runs.len() }))
         }
-        Some(StateFact::UsesCarried { uses }) => {
+        Some(StateFact::UsesCarried { uses, .. }) => {
             Entry::new(at, "uses_carried").about(&serde_json::json!({ "uses": uses.len() }))
         }
+        Some(StateFact::ApprovalWithdrawn(one)) => Entry::new(at, "approval_withdrawn")
+            .about(&serde_json::json!({ "goal": one.goal, "nonce": one.nonce })),
         None => Entry::new(at, "forgotten"),
     }
 }

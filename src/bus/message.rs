@@ -186,6 +186,9 @@ pub enum Act {
         /// Their key, by its id; absent: they have none.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         key: Option<Digest>,
+        /// Where the database's log says so.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        db: Option<Bound>,
     },
     /// Somebody paused a goal.
     GoalPaused {
@@ -303,7 +306,7 @@ impl Message {
         match &self.what {
             What::Recorded { at } | What::Event { at, .. } => Some(*at),
             What::Act(Act::UsesCarried { db, .. }) => Some(*db),
-            What::Act(Act::Pruned { db, .. }) => *db,
+            What::Act(Act::Pruned { db, .. } | Act::ApprovalWithdrawn { db, .. }) => *db,
             What::Act(_) => None,
         }
     }

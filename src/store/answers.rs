@@ -1,7 +1,7 @@
 use rusqlite::Connection;
 
 use super::writer::Writing;
-use super::{StoreError, opinions, uses};
+use super::{StoreError, uses};
 use crate::digest::Digest;
 use crate::machine::Approved;
 use crate::name::RunId;
@@ -123,16 +123,16 @@ pub(super) fn of(
 /// Refuses a use of an approval that the log records already, or that was withdrawn.
 pub(super) fn may_use(writing: &Writing<'_>, approved: &Approved) -> Result<(), StoreError> {
     let failed = |error| writing.failed(&error);
-    if opinions::is_withdrawn(writing.connection, &approved.nonce).map_err(failed)? {
-        return Err(StoreError::Withdrawn);
-    }
     if !uses::is_for_more(approved) {
         return Ok(());
     }
     let used = uses::of(writing.connection, &approved.nonce).map_err(failed)?;
     let path = writing.writer.path.clone();
     let used = used.map_err(|broken| StoreError::Broken { path, broken })?;
-    if used.contains(&approved.execution) {
+    if used.is_withdrawn {
+        return Err(StoreError::Withdrawn);
+    }
+    if used.numbers.contains(&approved.execution) {
         return Err(StoreError::UsedUp {
             execution: approved.execution,
             executions: approved.executions,

@@ -7,7 +7,7 @@ use super::log::{FORM, Position, Tail};
 use super::writer::Writing;
 use super::{
     Appended, Batch, Durability, LogPlace, NewRun, StateEvent, StoreError, answers, cycles, fence,
-    owners, project, uses,
+    owners, project, state_event,
 };
 use crate::digest::Digest;
 use crate::machine::Fact;
@@ -62,7 +62,7 @@ pub(super) fn append(writing: &Writing<'_>, batch: Batch) -> Result<Appended, St
 }
 
 /// Adds an event that belongs to no run, and shows it in the projections.
-pub(super) fn state_event(
+pub(super) fn add_state_event(
     writing: &Writing<'_>,
     event: &StateEvent,
 ) -> Result<LogPlace, StoreError> {
@@ -70,7 +70,7 @@ pub(super) fn state_event(
     let mut tail = Tail::read(writing.connection).map_err(failed)?;
     let place = Position::of_state(&tail);
     push(writing, &mut tail, place, event)?;
-    uses::show(writing.connection, event.fact.uses()).map_err(failed)?;
+    state_event::show(writing.connection, &event.fact).map_err(failed)?;
     writing.tail.set(Some(tail));
     Ok(LogPlace::from(&tail))
 }

@@ -1,4 +1,4 @@
-//! The uses of approvals, which no backup takes back.
+//! The uses and withdrawals of approvals, which no backup takes back.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -8,7 +8,7 @@ use rusqlite::Connection;
 use super::column::Word;
 use super::log::{Position, Tail};
 use super::mark::Marker;
-use super::state_event::{ApprovalUse, KEYS, StateEvent, StateFact, all};
+use super::state_event::{self, ApprovalUse, KEYS, StateEvent, StateFact, WithdrawnApproval, all};
 use super::{Durability, Folder, LogPlace, Reader, StoreError, connect, uses};
 use crate::time::Moment;
 
@@ -21,8 +21,8 @@ pub struct Carried {
     pub place: LogPlace,
 }
 
-/// Takes over the uses of approvals that the log of one state records and that of another does
-/// not, and the withdrawals; `None` if there are no uses. A state that cannot be read tells of none.
+/// Takes over the uses and the withdrawals of approvals that the log of one state records and that of another
+/// does not; `None` if there are none. A state that cannot be read tells of none.
 pub(super) fn uses(from: &Path, to: &Path, now: Moment) -> Result<Option<Carried>, StoreError> {
     let Ok(old) = Reader::open(from) else {
         return Ok(None);
@@ -34,9 +34,12 @@ pub(super) fn uses(from: &Path, to: &Path, now: Moment) -> Result<Option<Carried
     // What cannot be read of a damaged state is not carried.
     let wanted = recorded(old.connection()).unwrap_or_default();
     let uses: Vec<ApprovalUse> = wanted.difference(&known).cloned().collect();
-    withdrawals(old.connection(), &connection).map_err(failed)?;
+    let known = withdrawals(&connection).map_err(failed)?;
+    let wanted = withdrawals(old.connection()).unwrap_or_default();
+    let withdrawals = wanted.difference(&known).cloned().collect();
     let count = uses.len();
-    let tail = add(&connection, uses, now).map_err(failed)?;
+    let fact = StateFact::UsesCarried { uses, withdrawals };
+    let tail = add(&connection, fact, now).map_err(failed)?;
     let truncate = "PRAGMA wal_checkpoint(TRUNCATE)";
     let moved = connection.query_row(truncate, [], |_| Ok(()));
     moved.map_err(failed)?;
@@ -81,36 +84,26 @@ fn recorded(connection: &Connection) -> rusqlite::Result<BTreeSet<ApprovalUse>> 
     Ok(found)
 }
 
-/// Adds the event that records the uses; gives the end of the log, if there are any.
-fn add(
-    connection: &Connection,
-    uses: Vec<ApprovalUse>,
-    now: Moment,
-) -> rusqlite::Result<Option<Tail>> {
-    if uses.is_empty() {
+/// The withdrawals that a log records.
+fn withdrawals(connection: &Connection) -> rusqlite::Result<BTreeSet<WithdrawnApproval>> {
+    let events = all(connection)?;
+    let withdrawn = events.iter().flat_map(|event| event.fact.withdrawals());
+    Ok(withdrawn.cloned().collect())
+}
+
+/// Adds the event that records what is taken over; gives the end of the log, if that is anything.
+fn add(connection: &Connection, fact: StateFact, now: Moment) -> rusqlite::Result<Option<Tail>> {
+    if fact.uses().is_empty() && fact.withdrawals().is_empty() {
         return Ok(None);
     }
     let transaction = connection.unchecked_transaction()?;
-    uses::show(connection, &uses)?;
+    state_event::show(connection, &fact)?;
     let mut tail = Tail::read(connection)?;
     let place = Position::of_state(&tail);
-    let fact = StateFact::UsesCarried { uses };
     let event = StateEvent { at: now, fact };
     let body = serde_json::to_string(&event);
     let body = body.map_err(|error| rusqlite::Error::ToSqlConversionFailure(error.into()))?;
     tail.push(connection, place, &body)?;
     transaction.commit()?;
     Ok(Some(tail))
-}
-
-fn withdrawals(from: &Connection, to: &Connection) -> rusqlite::Result<()> {
-    let mut statement = from.prepare("SELECT nonce, goal, who, at FROM withdrawn")?;
-    let mut rows = statement.query([])?;
-    while let Some(row) = rows.next()? {
-        let values: (String, String, Option<String>, i64) =
-            (row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?);
-        let sql = "INSERT OR IGNORE INTO withdrawn (nonce, goal, who, at) VALUES (?1, ?2, ?3, ?4)";
-        to.execute(sql, values)?;
-    }
-    Ok(())
 }

@@ -6,7 +6,7 @@ use rusqlite::{Connection, Params};
 
 use super::chain::run_of;
 use super::fold::Fold;
-use super::rebuild::FOLDED;
+use super::rebuild::{FOLDED, OF_STATE};
 use super::state_event;
 use super::{BrokenChain, ChainFault, Reader};
 
@@ -89,7 +89,7 @@ pub(super) fn all(reader: &Reader) -> rusqlite::Result<Result<Vec<Difference>, B
         of_run(connection, key, &mut found)?;
         fold.clear(connection)?;
     }
-    of_uses(connection, &mut found)?;
+    of_state(connection, &mut found)?;
     Ok(Ok(found))
 }
 
@@ -135,11 +135,16 @@ fn of_run(connection: &Connection, key: i64, found: &mut Vec<Difference>) -> rus
     Ok(())
 }
 
-/// Compares the uses that are in the events of no run: of runs whose bodies were removed, and those
+/// Compares what is in the events of no run: withdrawals, the uses of runs whose bodies were removed, and those
 /// that were carried over.
-fn of_uses(connection: &Connection, found: &mut Vec<Difference>) -> rusqlite::Result<()> {
+fn of_state(connection: &Connection, found: &mut Vec<Difference>) -> rusqlite::Result<()> {
     for event in state_event::all(connection)? {
-        super::uses::show(connection, event.fact.uses())?;
+        state_event::show(connection, &event.fact)?;
+    }
+    for table in OF_STATE {
+        let stored = rows(connection, "main", table, "", [])?;
+        let logged = rows(connection, "temp", table, "", [])?;
+        compare(table, "none", (&stored, &logged), found);
     }
     let at = format!(
         "WHERE run NOT LIKE 'connection:%' AND run NOT IN

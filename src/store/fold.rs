@@ -7,7 +7,7 @@ use rusqlite::Connection;
 
 use super::chain::{COLUMNS, intact, run_of};
 use super::migrate::statement_of;
-use super::rebuild::{FOLDED, show};
+use super::rebuild::{FOLDED, OF_STATE, show};
 use super::state_event::KEYS;
 use super::{BrokenChain, ChainFault, uses};
 use crate::name::RunId;
@@ -30,7 +30,7 @@ pub(super) type Folded<T> = rusqlite::Result<Result<T, BrokenChain>>;
 impl Fold {
     /// Lays empty projections over those of the database.
     pub(super) fn new(connection: &Connection) -> rusqlite::Result<Self> {
-        for table in FOLDED {
+        for table in FOLDED.into_iter().chain(OF_STATE) {
             let made = statement_of(table).replacen("CREATE TABLE", "CREATE TEMP TABLE", 1);
             // Texts stay in the database, and no key refers from one to the other.
             let made = made.replace(" REFERENCES texts (digest)", "");
@@ -92,7 +92,7 @@ impl Fold {
     /// Forgets what was folded.
     pub(super) fn clear(&self, connection: &Connection) -> rusqlite::Result<()> {
         self.reached.borrow_mut().clear();
-        for table in FOLDED {
+        for table in FOLDED.into_iter().chain(OF_STATE) {
             let sql = format!("DELETE FROM temp.{table}");
             connection.prepare_cached(&sql)?.execute([])?;
         }

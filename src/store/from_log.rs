@@ -40,6 +40,11 @@ impl Reader {
         self.folded(|fold, connection| fold.run(connection, run))
     }
 
+    /// The same of what the first events tell: which runs there are, and what was done to the state.
+    pub(super) fn fold_heads(&self) -> Result<(), StoreError> {
+        self.folded(Fold::heads)
+    }
+
     /// The same of all runs.
     pub(super) fn fold_all(&self) -> Result<(), StoreError> {
         self.folded(Fold::all)

@@ -101,7 +101,7 @@ pub use prune::Pruned;
 pub use reader::Reader;
 pub use restore::restore;
 pub use schema::SchemaFault;
-pub use state_event::{ApprovalUse, PrunedRun, StateEvent, StateFact};
+pub use state_event::{ApprovalUse, PrunedRun, StateEvent, StateFact, WithdrawnApproval};
 pub use store::{Durability, Retention, Store};
 pub use ticket::Ticket;
 pub use view::{ArtifactRow, AttemptRow, CheckRow, Owner, RunFilter, RunRow, RunState, StepRow};

@@ -1,10 +1,11 @@
 //! What people think of the repairs of goals, and the approvals that they took back.
 
-use rusqlite::{Connection, OptionalExtension, Row};
+use rusqlite::Row;
 
 use super::answers::DENIED;
 use super::column::{At, Word};
-use super::{Reader, RunState, Store, StoreError, Ticket};
+use super::state_event::{self, StateEvent, StateFact, WithdrawnApproval};
+use super::{LogPlace, Reader, RunState, Store, StoreError, Ticket, append};
 use crate::goal::{Opinion, Withdrawal};
 use crate::machine::Outcome;
 use crate::name::{PlanId, RunId};
@@ -72,20 +73,18 @@ impl Store {
         })
     }
 
-    /// Withdraws a standing approval of a goal, once; the answer says whether it was not before.
-    pub fn withdraw(
-        &self,
-        goal: &PlanId,
-        nonce: &str,
-        who: Option<String>,
-        now: Moment,
-    ) -> Ticket<bool> {
-        let (goal, nonce) = (goal.clone(), nonce.to_owned());
-        self.sql(move |writing| {
-            let sql = "INSERT INTO withdrawn (nonce, goal, who, at) VALUES (?1, ?2, ?3, ?4)
-                       ON CONFLICT DO NOTHING";
-            let values = (&nonce, goal.as_str(), &who, At(now));
-            Ok(writing.connection.execute(sql, values)? > 0)
+    /// Withdraws a standing approval, once; gives where the log says so, if it did not before.
+    pub fn withdraw(&self, withdrawn: WithdrawnApproval) -> Ticket<Option<LogPlace>> {
+        self.job(move |writing| {
+            let known = state_event::all(writing.connection);
+            let known = known.map_err(|error| writing.failed(&error))?;
+            let mut known = known.iter().flat_map(|event| event.fact.withdrawals());
+            if known.any(|one| one.nonce == withdrawn.nonce) {
+                return Ok(None);
+            }
+            let at = withdrawn.since;
+            let fact = StateFact::ApprovalWithdrawn(withdrawn);
+            append::add_state_event(writing, &StateEvent { at, fact }).map(Some)
         })
     }
 }
@@ -112,6 +111,7 @@ impl Reader {
 
     /// The standing approvals of a goal that were withdrawn.
     pub fn withdrawals(&self, goal: &PlanId) -> Result<Vec<Withdrawal>, StoreError> {
+        self.fold_heads()?;
         let sql = "SELECT nonce, at FROM withdrawn WHERE goal = ?1 ORDER BY at, nonce";
         self.rows(sql, [goal.as_str()], |row| {
             Ok(Withdrawal {
@@ -120,16 +120,6 @@ impl Reader {
             })
         })
     }
-}
-
-/// Whether an approval was withdrawn by its nonce.
-pub(super) fn is_withdrawn(connection: &Connection, nonce: &str) -> rusqlite::Result<bool> {
-    let sql = "SELECT 1 FROM withdrawn WHERE nonce = ?1";
-    let found = connection
-        .prepare_cached(sql)?
-        .query_row([nonce], |_| Ok(()))
-        .optional()?;
-    Ok(found.is_some())
 }
 
 fn repair(row: &Row<'_>) -> rusqlite::Result<RepairRow> {

@@ -41,7 +41,7 @@ pub(super) fn rows(
         return Ok((forgotten, None));
     }
     let fact = StateFact::RunsPruned { runs, uses };
-    let place = append::state_event(writing, &StateEvent { at: now, fact })?;
+    let place = append::add_state_event(writing, &StateEvent { at: now, fact })?;
     Ok((forgotten, Some(place)))
 }
 

@@ -115,7 +115,7 @@ impl Reader {
         let used = uses::of(&self.connection, nonce).map_err(|error| self.failed(&error))?;
         let path = self.folder.database();
         let used = used.map_err(|broken| StoreError::Broken { path, broken })?;
-        Ok(used.last().copied().unwrap_or(0))
+        Ok(used.numbers.last().copied().unwrap_or(0))
     }
 
     /// The configuration that a run was recorded with.

@@ -5,8 +5,8 @@ use super::batch::Recorded;
 use super::chain::COLUMNS;
 use super::column::Json;
 use super::log::Position;
-use super::state_event::StateEvent;
-use super::{project, uses};
+use super::project;
+use super::state_event::{self, StateEvent};
 use crate::machine::Event;
 
 /// The tables that the log says everything about.
@@ -26,6 +26,9 @@ pub(super) const FOLDED: [&str; 7] = {
         runs, sources, steps, attempts, checks, artifacts, "consumed",
     ]
 };
+
+/// What the log tells of the state as a whole.
+pub(super) const OF_STATE: [&str; 1] = ["withdrawn"];
 
 /// Makes the projections anew from the log. Forgotten runs stay forgotten.
 pub(super) fn rebuild(connection: &Connection) -> rusqlite::Result<()> {
@@ -56,7 +59,7 @@ pub(super) fn show(connection: &Connection, row: &Row<'_>) -> rusqlite::Result<(
         return project::event(connection, position, &event.0);
     }
     match row.get(7)? {
-        Json(First::State(event)) => uses::show(connection, event.fact.uses()),
+        Json(First::State(event)) => state_event::show(connection, &event.fact),
         Json(First::Run(recorded)) => project::run(connection, position, &recorded),
     }
 }

@@ -1,10 +1,11 @@
 use rusqlite::Connection;
 use serde::{Deserialize, Serialize};
 
-use super::column::Json;
+use super::column::{At, Json};
+use super::uses;
 use crate::digest::Digest;
 use crate::machine::Approved;
-use crate::name::RunId;
+use crate::name::{PlanId, RunId};
 use crate::time::Moment;
 
 /// An event of the log that belongs to no run: something was done to the state as a whole. It has
@@ -34,7 +35,25 @@ pub enum StateFact {
     UsesCarried {
         /// The uses.
         uses: Vec<ApprovalUse>,
+        /// The withdrawals that it did not know.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        withdrawals: Vec<WithdrawnApproval>,
     },
+    /// Somebody withdrew a standing approval of a goal.
+    ApprovalWithdrawn(WithdrawnApproval),
+}
+
+/// A standing approval that somebody withdrew: nothing begins under it any more.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct WithdrawnApproval {
+    /// What makes the approval different from all others.
+    pub nonce: String,
+    /// Its goal.
+    pub goal: PlanId,
+    /// Who, by the name of their key; `None`: they have none.
+    pub who: Option<String>,
+    /// When.
+    pub since: Moment,
 }
 
 /// A run whose bodies were removed.
@@ -75,7 +94,17 @@ impl StateFact {
     /// The uses of approvals that it records.
     pub(super) fn uses(&self) -> &[ApprovalUse] {
         match self {
-            Self::RunsPruned { uses, .. } | Self::UsesCarried { uses } => uses,
+            Self::RunsPruned { uses, .. } | Self::UsesCarried { uses, .. } => uses,
+            Self::ApprovalWithdrawn(_) => &[],
+        }
+    }
+
+    /// The withdrawals of approvals that it records.
+    pub(super) fn withdrawals(&self) -> &[WithdrawnApproval] {
+        match self {
+            Self::RunsPruned { .. } => &[],
+            Self::UsesCarried { withdrawals, .. } => withdrawals,
+            Self::ApprovalWithdrawn(one) => std::slice::from_ref(one),
         }
     }
 
@@ -83,9 +112,22 @@ impl StateFact {
     pub(super) fn pruned(&self) -> &[PrunedRun] {
         match self {
             Self::RunsPruned { runs, .. } => runs,
-            Self::UsesCarried { .. } => &[],
+            Self::UsesCarried { .. } | Self::ApprovalWithdrawn(_) => &[],
         }
     }
+}
+
+/// Shows an event that belongs to no run in the projections.
+pub(super) fn show(connection: &Connection, fact: &StateFact) -> rusqlite::Result<()> {
+    uses::show(connection, fact.uses())?;
+    let mut insert = connection.prepare_cached(
+        "INSERT INTO withdrawn (nonce, goal, who, at) VALUES (?1, ?2, ?3, ?4)
+         ON CONFLICT DO NOTHING",
+    )?;
+    for one in fact.withdrawals() {
+        insert.execute((&one.nonce, one.goal.as_str(), &one.who, At(one.since)))?;
+    }
+    Ok(())
 }
 
 /// Finds the first events of all runs without reading those between: one look into the index each.
@@ -99,8 +141,9 @@ pub(super) fn all(connection: &Connection) -> rusqlite::Result<Vec<StateEvent>> 
     // To look for a word costs less than to read JSON.
     let sql = format!(
         "{KEYS} SELECT body FROM keys JOIN events ON run = key AND n = 0
-         WHERE (instr(body, '\"runs_pruned\"') OR instr(body, '\"uses_carried\"'))
-             AND kind IN ('runs_pruned', 'uses_carried')"
+         WHERE (instr(body, '\"runs_pruned\"') OR instr(body, '\"uses_carried\"')
+                 OR instr(body, '\"approval_withdrawn\"'))
+             AND kind IN ('runs_pruned', 'uses_carried', 'approval_withdrawn')"
     );
     connection
         .prepare_cached(&sql)?

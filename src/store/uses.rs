@@ -14,15 +14,27 @@ use crate::machine::{Approved, Event, Fact};
 /// A run says within its first events by which approval it began.
 const EARLY: u32 = 8;
 
-/// The uses of an approval, by their numbers; or the first event that could tell of one and is
-/// not what was written.
+/// What the log tells of an approval.
+#[derive(Debug, Default)]
+pub(super) struct Uses {
+    /// The uses, by their numbers.
+    pub(super) numbers: BTreeSet<u32>,
+    /// Whether it was withdrawn.
+    pub(super) is_withdrawn: bool,
+}
+
+/// What the log tells of an approval; or the first event that could tell of it and is not what was
+/// written.
 ///
 /// No table beside the log is asked, except for connections: they are no runs, and have no events.
 pub(super) fn of(
     connection: &Connection,
     nonce: &str,
-) -> rusqlite::Result<Result<BTreeSet<u32>, BrokenChain>> {
-    let mut numbers = of_connections(connection, nonce)?;
+) -> rusqlite::Result<Result<Uses, BrokenChain>> {
+    let mut uses = Uses {
+        numbers: of_connections(connection, nonce)?,
+        is_withdrawn: false,
+    };
     let pruned = pruned(connection)?;
     let sql = format!(
         "{KEYS} SELECT {COLUMNS} FROM keys JOIN events ON run = key AND n < {EARLY} ORDER BY seq"
@@ -40,27 +52,33 @@ pub(super) fn of(
             }));
         }
         if body.is_some_and(|body| body.contains(nonce)) {
-            numbers.extend(told(row, nonce));
+            uses.read(row, nonce);
         }
     }
-    Ok(Ok(numbers))
+    Ok(Ok(uses))
 }
 
-/// The uses of an approval that an event tells of.
-fn told(row: &Row<'_>, nonce: &str) -> Vec<u32> {
-    if let Ok(Json(Event {
-        fact: Fact::RunApproved(approved),
-        ..
-    })) = row.get(7)
-    {
-        let same = approved.nonce == nonce && approved.execution > 0;
-        return same.then_some(approved.execution).into_iter().collect();
+impl Uses {
+    /// Takes in what an event tells of an approval.
+    fn read(&mut self, row: &Row<'_>, nonce: &str) {
+        if let Ok(Json(Event {
+            fact: Fact::RunApproved(approved),
+            ..
+        })) = row.get(7)
+        {
+            let same = approved.nonce == nonce && approved.execution > 0;
+            self.numbers.extend(same.then_some(approved.execution));
+            return;
+        }
+        let state: Option<Json<StateEvent>> = row.get(7).ok();
+        let Some(Json(event)) = state.filter(|_| matches!(row.get(2), Ok(0_i64))) else {
+            return;
+        };
+        let uses = event.fact.uses().iter().filter(|one| one.nonce == nonce);
+        self.numbers.extend(uses.map(|one| one.execution));
+        let mut withdrawn = event.fact.withdrawals().iter();
+        self.is_withdrawn |= withdrawn.any(|one| one.nonce == nonce);
     }
-    let state: Option<Json<StateEvent>> = row.get(7).ok();
-    let state = state.filter(|_| matches!(row.get(2), Ok(0_i64)));
-    let uses = state.map_or_else(Vec::new, |event| event.0.fact.uses().to_vec());
-    let uses = uses.into_iter().filter(|one| one.nonce == nonce);
-    uses.map(|one| one.execution).collect()
 }
 
 /// The keys of the runs whose bodies the log says were removed.

@@ -45,7 +45,7 @@ impl Case {
         place.file(&format!("workflows/{}.md", name(text)), &plan);
         place.file(
             "goals/g.md",
-            format!("---\nkind: goal\nid: g\ntitle: {yaml}\nevery: 1d\nverify:\n  - {{name: holds, run: cat text; exit 1}}\n---\n"),
+            format!("---\nkind: goal\nid: g\ntitle: {yaml}\nschedule: \"0 0 * * *\"\nverify:\n  - {{name: holds, run: cat text; exit 1}}\n---\n"),
         );
         place.file(
             "gates/own.md",

@@ -1,5 +1,7 @@
-use super::{clean, sql, texts};
-use crate::support::Office;
+use std::path::Path;
+
+use super::{clean, named, sql, texts};
+use crate::support::{Office, Sandbox};
 
 const PLAN: &str = "---\nkind: plan\nid: release\nsteps:\n  - {id: build, run: sleep 0.2}\n---\n";
 
@@ -106,7 +108,7 @@ fn three_uses_are_three_runs_whoever_is_faster() {
 }
 
 #[test]
-fn a_backup_does_not_bring_uses_or_withdrawn_approvals_back() {
+fn a_backup_does_not_bring_uses_back() {
     let office = approved("2");
     runs(&office);
     let outside = tempfile::tempdir().unwrap();
@@ -114,16 +116,8 @@ fn a_backup_does_not_bring_uses_or_withdrawn_approvals_back() {
     office.place.wf(&["backup", &tar]).exits(0);
     runs(&office);
     refused(&office);
-    sql(
-        &office.place,
-        "INSERT INTO withdrawn VALUES ('beef', 'goal', 'ada', 1)",
-    );
     office.place.wf(&["restore", "--force", &tar]).exits(0);
     assert_eq!(texts(&office.place, "SELECT id FROM runs").len(), 1);
-    assert_eq!(
-        texts(&office.place, "SELECT nonce FROM withdrawn"),
-        ["beef"]
-    );
     refused(&office);
     clean(&office.place);
     // Neither does the same backup once more, nor one of what was restored.
@@ -134,6 +128,67 @@ fn a_backup_does_not_bring_uses_or_withdrawn_approvals_back() {
     office.place.wf(&["restore", "--force", &later]).exits(0);
     refused(&office);
     clean(&office.place);
+}
+
+/// A workspace with a goal whose repairs were approved once, and then no more.
+fn withdrawn(outside: &Path) -> Sandbox {
+    let place = Sandbox::new();
+    place.file(
+        "goals/lamp.md",
+        "---\nkind: goal\nid: lamp\nschedule: \"0 0 * * *\"\non_failure: spawn_plan\nverify:\n  \
+         - {name: is_on, run: test -e on}\nrepair:\n  steps:\n    \
+         - {id: switch, run: touch on, writes: [on]}\n---\n",
+    );
+    place.wf(&["key", "init", "ada"]).exits(0);
+    let approve = ["approve", "goals/lamp.md", "--executions", "9", "--yes"];
+    place.wf(&approve).exits(0);
+    place.wf(&["goal", "run", "lamp"]).exits(0);
+    std::fs::remove_file(place.at("on")).unwrap();
+    let tar = outside.join("state.tar").display().to_string();
+    place.wf(&["backup", &tar]).exits(0);
+    place.wf(&["goal", "tighten", "lamp"]).exits(0);
+    place
+}
+
+/// Nothing is repaired: the approval was withdrawn.
+#[track_caller]
+fn repairs_nothing(place: &Sandbox, attack: &str) {
+    let did = place.wf(&["goal", "run", "lamp"]);
+    assert_eq!(did.code, Some(5), "{attack}\n{}", did.all());
+    assert!(
+        did.all().contains("the approval was withdrawn"),
+        "{attack}\n{}",
+        did.all()
+    );
+    assert!(!place.at("on").exists(), "{attack}\n{}", did.all());
+}
+
+#[test]
+fn no_change_of_the_table_of_withdrawals_gives_an_approval_back() {
+    for attack in [
+        "DELETE FROM withdrawn",
+        "UPDATE withdrawn SET nonce = 'f' || nonce, at = 0",
+        "UPDATE withdrawn SET goal = 'door'",
+        "INSERT INTO withdrawn SELECT 'f' || nonce, goal, who, at FROM withdrawn",
+    ] {
+        let outside = tempfile::tempdir().unwrap();
+        let place = withdrawn(outside.path());
+        sql(&place, attack);
+        named(&place, attack, &["withdrawn"]);
+        repairs_nothing(&place, attack);
+    }
+}
+
+#[test]
+fn a_backup_does_not_bring_a_withdrawn_approval_back() {
+    let outside = tempfile::tempdir().unwrap();
+    let place = withdrawn(outside.path());
+    let tar = outside.path().join("state.tar").display().to_string();
+    for _ in 0..2 {
+        place.wf(&["restore", "--force", &tar]).exits(0);
+        repairs_nothing(&place, "restore");
+        clean(&place);
+    }
 }
 
 #[test]

@@ -53,7 +53,7 @@ pub(super) fn withdrawal(
     (goal, statement): (&PlanId, &Statement),
     now: Moment,
 ) -> Result<Option<Moment>, Failure> {
-    let withdrawals = match Reader::open(&workspace.state) {
+    let withdrawals = match Reader::from_log(&workspace.state) {
         Ok(reader) => reader.withdrawals(goal)?,
         Err(StoreError::NoState(_)) => Vec::new(),
         Err(error) => return Err(error.into()),

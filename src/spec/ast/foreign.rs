@@ -127,7 +127,7 @@ pub(super) const PLAN: &[Foreign] = foreign! {
 /// What others call what a goal has.
 pub(super) const GOAL: &[Foreign] = foreign! {
     "name" => "id" "write `id: mirror-is-fresh`, lower-case words joined by hyphens; a line for people is the goal's `title`"
-    "on" | "every" | "interval" | "schedules" | "trigger" => "schedule" "write `schedule: \"0 6 * * *\"`, or `schedule: {every: 15m}`"
+    "on" | "every" | "interval" | "schedules" | "trigger" => "schedule" "write `schedule: \"0 6 * * *\"`; every 15 minutes is `schedule: \"*/15 * * * *\"`"
     "tz" | "timezonename" => "timezone" "write `timezone: Europe/Berlin`"
     "checks" | "check" | "assert" => "verify" "write `verify: [{name: it_is_there, run: test -s out.txt}]`"
     "run" | "command" | "script" | "jobs" | "tasks" | "uses" | "plan" => "repair" "write `repair: {uses: PLAN.md}`, or `repair: {steps: [{id: main, run: make}]}`"

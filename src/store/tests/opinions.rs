@@ -1,9 +1,11 @@
 use super::super::fixture::{NOW, first, new_run, next, open, run_ended, run_id, stranger};
 use super::super::rebuild::rebuild;
-use super::super::{Answer, Claim, Enough, Feedback, NewRun, RunState, Store, StoreError};
+use super::super::{
+    Answer, Claim, Enough, Feedback, NewRun, RunState, Store, StoreError, WithdrawnApproval,
+};
 use crate::digest::Digest;
 use crate::goal::{Cause, Opinion, Withdrawal};
-use crate::machine::{ApprovalPolicy, Approved, Fact, Outcome};
+use crate::machine::{ApprovalPolicy, Approved, Fact, Outcome, Pin};
 use crate::name::{PlanId, RunId};
 use crate::time::Moment;
 
@@ -172,20 +174,23 @@ fn under_a_withdrawn_approval_nothing_is_recorded() {
             expires: NOW,
             initiator: None,
             skills: Vec::new(),
-            pins: vec![],
+            pins: vec![Pin::file("lamp.md", Digest::of(b"lamp"))],
             products: Vec::new(),
         }))
     };
     cycle(&store, "lamp", (1, 2), vec![use_of("aa", 1)]);
     let later = Moment::from_millis(NOW.millis() + 1);
-    let withdraw = |at| {
-        store
-            .withdraw(&goal("lamp"), "aa", None, at)
-            .wait()
-            .unwrap()
+    let withdraw = |since| {
+        let withdrawn = WithdrawnApproval {
+            nonce: "aa".into(),
+            goal: goal("lamp"),
+            who: None,
+            since,
+        };
+        store.withdraw(withdrawn).wait().unwrap()
     };
-    assert!(withdraw(NOW));
-    assert!(!withdraw(later), "once");
+    assert!(withdraw(NOW).is_some());
+    assert!(withdraw(later).is_none(), "once");
     let begin = |number, fact| {
         let batch = first(&run_id(number), new_run("lamp"), vec![fact]);
         store.append(batch).wait()

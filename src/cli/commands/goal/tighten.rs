@@ -1,10 +1,10 @@
 use clap::Args;
 
 use super::who;
-use crate::bus::Act;
+use crate::bus::{Act, Bound};
 use crate::cli::goals::{Leash, by_name, ledger_of, poke};
 use crate::cli::{Exit, Failure, Ui, watch};
-use crate::store::{Reader, RunState};
+use crate::store::{Reader, RunState, WithdrawnApproval};
 
 /// Withdraw what is left of the standing approval of a goal, at once
 #[derive(Args, Debug)]
@@ -45,11 +45,21 @@ pub fn run(ui: &Ui, args: &TightenArgs) -> Result<Exit, Failure> {
     let nonce = standing.statement.nonce.as_str();
     let who = who(ui);
     let name = who.as_ref().map(|key| key.name.clone());
-    if store.withdraw(id, nonce, name, ui.env.now()).wait()? {
+    let withdrawn = WithdrawnApproval {
+        nonce: nonce.to_owned(),
+        goal: id.clone(),
+        who: name,
+        since: ui.env.now(),
+    };
+    if let Some(place) = store.withdraw(withdrawn).wait()? {
         let act = Act::ApprovalWithdrawn {
             goal: id.clone(),
             nonce: nonce.to_owned(),
             key: who.map(|key| key.public.id()),
+            db: Some(Bound {
+                seq: place.seq,
+                hash: place.hash,
+            }),
         };
         watch::note(ui, act);
         let all = standing.statement.executions;

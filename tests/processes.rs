@@ -128,7 +128,7 @@ fn a_step_ignores_what_whoever_started_wf_ignores_and_nothing_else() {
 
 /// A worker that is done, and leaves something that goes on writing what it declares, forth and back.
 const RESTLESS: &str = "  - id: make\n    writes: [\"out/**\"]\n    run: |\n      mkdir out\n      printf x > out/it\n      \
-    setsid sh -c 'while :; do printf right > out/it; printf wrong > out/it; done' > /dev/null 2>&1 &\n";
+    setsid sh -c 'while :; do printf right 1<> out/it; printf wrong 1<> out/it; done' > /dev/null 2>&1 &\n";
 
 /// Succeeds if a file stays as it is for half a second.
 const STAYS: &str = "first=$(cat out/it); for i in $(seq 50); do [ \"$first\" = \"$(cat out/it)\" ] || exit 1; sleep 0.01; done";

@@ -130,18 +130,30 @@ fn a_backup_does_not_bring_uses_back() {
     clean(&office.place);
 }
 
-/// A workspace with a goal whose repairs were approved once, and then no more.
-fn withdrawn(outside: &Path) -> Sandbox {
+/// A workspace with a goal of which so many repairs were approved.
+fn goal(executions: &str) -> Sandbox {
     let place = Sandbox::new();
     place.file(
         "goals/lamp.md",
         "---\nkind: goal\nid: lamp\nschedule: \"0 0 * * *\"\non_failure: spawn_plan\nverify:\n  \
          - {name: is_on, run: test -e on}\nrepair:\n  steps:\n    \
-         - {id: switch, run: touch on, writes: [on]}\n---\n",
+         - {id: switch, run: \"echo on >> on\", writes: [on]}\n---\n",
     );
     place.wf(&["key", "init", "ada"]).exits(0);
-    let approve = ["approve", "goals/lamp.md", "--executions", "9", "--yes"];
+    let approve = [
+        "approve",
+        "goals/lamp.md",
+        "--executions",
+        executions,
+        "--yes",
+    ];
     place.wf(&approve).exits(0);
+    place
+}
+
+/// The same, whose approval was used, and withdrawn after a backup was made.
+fn withdrawn(outside: &Path) -> Sandbox {
+    let place = goal("9");
     place.wf(&["goal", "run", "lamp"]).exits(0);
     std::fs::remove_file(place.at("on")).unwrap();
     let tar = outside.join("state.tar").display().to_string();
@@ -177,6 +189,23 @@ fn no_change_of_the_table_of_withdrawals_gives_an_approval_back() {
         named(&place, attack, &["withdrawn"]);
         repairs_nothing(&place, attack);
     }
+}
+
+#[test]
+fn cycles_that_begin_at_once_repair_as_often_as_was_approved() {
+    let place = goal("1");
+    let mut cycles: Vec<_> = (0..4)
+        .map(|_| place.start(&["goal", "run", "lamp"]))
+        .collect();
+    for cycle in &mut cycles {
+        cycle.wait().unwrap();
+    }
+    assert_eq!(place.read("on"), "on\n");
+    // They all looked, and the one approval is spent.
+    std::fs::remove_file(place.at("on")).unwrap();
+    let did = place.wf(&["goal", "run", "lamp"]).exits(5);
+    did.says("the approval was used already");
+    assert!(!place.at("on").exists());
 }
 
 #[test]

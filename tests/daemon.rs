@@ -1,5 +1,6 @@
 //! The daemon with people around it: what they commit, pause, approve, answer, and are told.
 
+mod accept;
 mod many;
 mod people;
 mod service;

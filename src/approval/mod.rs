@@ -10,6 +10,7 @@
 //! Pure: no clock, no files, no random bytes. **Invariant:** a token that was changed in any byte
 //! allows nothing. **Invariant:** what is not signed decides nothing.
 
+mod accept;
 mod answer;
 mod approvers;
 mod check;
@@ -26,6 +27,7 @@ mod fixture;
 #[cfg(test)]
 mod forged;
 
+pub use accept::{Sight, accepts};
 pub use answer::{Decided, Quorum, decide, proposal};
 pub use approvers::{Approver, Approvers, Policy, VALIDITY};
 pub use check::{Consumption, SKEW, Spawned, Subject, Valid, allows, check, verify};

@@ -30,17 +30,20 @@ pub enum Scope {
     SkillInstall,
     /// That a connection may be set up, or have more permissions.
     ConnectionManage,
+    /// That a goal may be kept true as it is.
+    GoalAccept,
 }
 
 impl Scope {
     /// Every scope.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 7] = [
         Self::FullPlan,
         Self::Step,
         Self::Gate,
         Self::Standing,
         Self::SkillInstall,
         Self::ConnectionManage,
+        Self::GoalAccept,
     ];
 
     /// The word that stands for it in a token.
@@ -52,6 +55,7 @@ impl Scope {
             Self::Standing => "standing",
             Self::SkillInstall => "skill_install",
             Self::ConnectionManage => "connection_manage",
+            Self::GoalAccept => "goal_accept",
         }
     }
 }

@@ -103,6 +103,16 @@ pub fn goal(
     Err(failure.hint(format!("`wf run {}` runs it", word(&shown))))
 }
 
+/// The goal that a path names, where others have said what there is to say about it.
+pub fn goal_again(ui: &Ui, workspace: Workspace, path: &str) -> Result<Ready, Failure> {
+    let files = Disk::new(&workspace.root);
+    let begun = Begun {
+        goes_on: true,
+        ..Begun::now(ui, None).of_goal(Part::Look)
+    };
+    ready(ui, &files, workspace, path.to_owned(), begun)
+}
+
 /// A goal, or how many mistakes there are in what should be one.
 pub type Counted = Result<Arc<Goal>, usize>;
 

@@ -108,6 +108,7 @@ fn a_cycle_that_may_not_go_on_waits_and_is_in_nobodys_way() {
     soon("it looks", || sandbox.at("looks").exists());
     look.kill().unwrap();
     look.wait().unwrap();
+    sandbox.accept();
     sandbox.file("quick", "").file("approvers.yaml", "[\n");
     let daemon = Daemon::start(&sandbox, &["-q"]);
     soon("it waits", || ended(&sandbox, "waiting") == 1);

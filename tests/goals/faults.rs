@@ -38,6 +38,7 @@ fn t08_slots_at_which_the_database_is_locked_are_recovered_once() {
 fn t08_a_slot_at_which_the_disk_is_full_is_recovered_once() {
     let sandbox = workspace("schedule: \"0 9 * * *\"\ntimezone: UTC");
     let script = "mkdir .wf; mount -t tmpfs -o size=4m none .wf
+        $wf goal accept --all --yes
         WF_NOW=2026-03-02T08:59:00Z $wf daemon --once; echo \"code $?\"
         for n in 1 2 3; do dd if=/dev/zero of=.wf/ballast$n bs=1k 2> /dev/null; sleep 0.05; done
         echo '== full'; WF_NOW=2026-03-02T09:00:01Z $wf daemon --once; echo \"code $?\"

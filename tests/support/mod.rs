@@ -62,8 +62,21 @@ impl Sandbox {
         opened.expect("there is a state")
     }
 
-    /// The program, ready to be started here.
+    /// The program, ready to be started here. Who starts a daemon has accepted the goals that there are.
     pub fn command(&self, args: &[&str]) -> Command {
+        if args.first() == Some(&"daemon") {
+            self.accept();
+        }
+        self.unaccepted(args)
+    }
+
+    /// Accepts all goals, where that is for who owns them.
+    pub fn accept(&self) {
+        self.wf(&["goal", "accept", "--all", "--yes"]);
+    }
+
+    /// The program, where nobody has accepted anything.
+    pub fn unaccepted(&self, args: &[&str]) -> Command {
         let mut command = self.program(env!("CARGO_BIN_EXE_wf"));
         command.args(args);
         command

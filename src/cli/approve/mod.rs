@@ -5,6 +5,8 @@
 //!
 //! **Invariant:** what is refused here has started nothing and has recorded nothing.
 
+mod accept;
+mod accepted;
 mod agree;
 mod ask;
 mod before;
@@ -23,6 +25,8 @@ mod standing;
 mod view;
 mod withdrawal;
 
+pub use accept::{Acceptance, accept};
+pub use accepted::{accepted, programs_accepted, waits, waits_at};
 pub use agree::{agreed, asked};
 pub use ask::{AnswerArgs, answer};
 pub use entry::{ApprovalArgs, Entered, enter, read as read_token, used as used_token};

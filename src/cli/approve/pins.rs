@@ -76,7 +76,11 @@ fn whole(ready: &Ready) -> &std::sync::Arc<crate::model::Plan> {
     ready.goal.as_ref().map_or(&ready.plan, |of| &of.whole)
 }
 
-fn with_texts(ready: &Ready, files: impl IntoIterator<Item = Pin>) -> Result<Vec<Pin>, Failure> {
+/// Files, and every text that a plan is made of. Sorted by path.
+pub(super) fn with_texts(
+    ready: &Ready,
+    files: impl IntoIterator<Item = Pin>,
+) -> Result<Vec<Pin>, Failure> {
     let texts = ready.sources.iter();
     let texts = texts.map(|(path, text)| Pin::file(path, Digest::of(text.as_bytes())));
     let mut pins: Vec<Pin> = texts.chain(files).collect();

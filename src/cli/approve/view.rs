@@ -14,8 +14,8 @@ use crate::report::{BOLD, GOOD, paint, plural};
 use crate::spec::Memory;
 use crate::untrusted::untrusted;
 
-/// Everything that is about to be approved.
-pub(super) fn shown(proposal: &Proposal, statement: &Statement) -> String {
+/// Everything that a plan will do.
+pub(super) fn meaning(proposal: &Proposal) -> String {
     let ready = &proposal.ready;
     let files: Vec<(String, Digest)> = proposal
         .pins
@@ -30,6 +30,13 @@ pub(super) fn shown(proposal: &Proposal, statement: &Statement) -> String {
         ready.goal.as_ref().map(|of| &*of.goal),
     );
     text.push_str(&Consent::default().within(&house(ready)).text());
+    text
+}
+
+/// Everything that is about to be approved.
+pub(super) fn shown(proposal: &Proposal, statement: &Statement) -> String {
+    let ready = &proposal.ready;
+    let mut text = meaning(proposal);
     let _ = writeln!(text, "\n{}", paint(BOLD, "the approval"));
     for (name, bound) in &statement.params {
         text.push_str(&line(name, bound));

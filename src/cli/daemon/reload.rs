@@ -7,7 +7,7 @@ use crate::cli::workspace::{APPROVERS, CONFIG};
 use crate::cli::{Exit, Failure, Revision, Ui, Workspace};
 use crate::model::Goal;
 use crate::name::PlanId;
-use crate::report::{BAD, NAME, paint};
+use crate::report::{BAD, NAME, WARN, paint};
 use crate::service::watch::Watch;
 
 /// Where goals come from, and what they are now.
@@ -101,7 +101,7 @@ impl Goals {
 
     fn told(&self, ui: &Ui, before: &[Found]) {
         let said = |found: &Found| match &found.goal {
-            Ok(goal) => format!("{} {goal:?}", found.path),
+            Ok(goal) => format!("{} {:?} {goal:?}", found.path, found.waits),
             Err(why) => format!("{} {why}", found.path),
         };
         let known: Vec<String> = before.iter().map(said).collect();
@@ -114,6 +114,9 @@ impl Goals {
                 Ok(goal) => {
                     let name = paint(NAME, goal.id.as_str());
                     ui.note_line(&format!("goal {name} · {}", found.path));
+                    if let Some(waits) = &found.waits {
+                        ui.say_line(&format!("{} {waits}", paint(WARN, goal.id.as_str())));
+                    }
                 }
                 Err(why) => {
                     let broken = paint(BAD, "broken:");

@@ -3,7 +3,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Found, Where, all};
+use super::{Found, Where, all, all_with_waits};
 use crate::cli::{Failure, Revision, Ui, Workspace, keep};
 use crate::model::Goal;
 
@@ -14,6 +14,8 @@ struct Line {
     id: Option<String>,
     goal: Option<Goal>,
     why: Option<String>,
+    #[serde(default)]
+    waits: Option<String>,
 }
 
 /// All goals of a workspace, read by a process of its own: who waits for years keeps nothing in
@@ -63,6 +65,7 @@ fn read(answer: &Output) -> Option<Vec<Found>> {
             path: line.path,
             id: line.id,
             goal,
+            waits: line.waits,
         })
     });
     let found: Option<Vec<Found>> = lines.collect();
@@ -76,7 +79,11 @@ pub fn write(ui: &Ui, commit: Option<&str>) -> Result<(), Failure> {
         None => Where::Disk,
         Some(commit) => Where::Commit(Revision::of(&workspace, commit)?),
     };
-    for found in all(&place, &workspace) {
+    let found = match &place {
+        Where::Disk => all_with_waits(ui, &workspace),
+        Where::Commit(_) => all(&place, &workspace),
+    };
+    for found in found {
         let (goal, why) = match found.goal {
             Ok(goal) => (Some(Goal::clone(&goal)), None),
             Err(why) => (None, Some(why)),
@@ -86,6 +93,7 @@ pub fn write(ui: &Ui, commit: Option<&str>) -> Result<(), Failure> {
             id: found.id,
             goal,
             why,
+            waits: found.waits,
         };
         ui.print_json(&(serde_json::to_string(&line).unwrap_or_default() + "\n"))?;
     }

@@ -1,4 +1,4 @@
-use super::{Hold, LEADER, Where, all};
+use super::{Hold, LEADER, all_with_waits};
 use crate::cli::Ui;
 use crate::cli::health::{Finding, Health};
 use crate::report::plural;
@@ -8,18 +8,23 @@ use crate::store::Reader;
 /// where there are none.
 pub fn attended(ui: &Ui) -> Vec<Finding> {
     let workspace = ui.workspace();
-    let found = all(&Where::Disk, &workspace);
+    let found = all_with_waits(ui, &workspace);
     let broken = found.iter().filter_map(|one| {
         let why = one.goal.as_ref().err()?;
         let told = format!("{} is not looked at: {why}", one.path);
         Some(Finding::new("goal", Health::Weak, told))
     });
     let mut findings: Vec<Finding> = broken.collect();
+    let count = found.len() - findings.len();
+    findings.extend(found.iter().filter_map(|one| {
+        let told = format!("{} {}", one.path, one.waits.as_ref()?);
+        Some(Finding::new("goal", Health::Weak, told))
+    }));
     let held = Hold::is_held(&workspace.state, LEADER);
     if found.is_empty() && !held {
         return findings;
     }
-    let goals = plural(found.len() - findings.len(), "goal");
+    let goals = plural(count, "goal");
     let leader = Reader::open(&workspace.state).and_then(|reader| reader.leader());
     findings.push(match leader {
         Ok(Some((_, pid, since))) if held => {

@@ -5,7 +5,7 @@ use super::given::params;
 use super::hold::Hold;
 use super::news::{Follows, follows};
 use super::told::Told;
-use crate::cli::approve::{Entered, enter_goal, go_on};
+use crate::cli::approve::{Entered, enter_goal, go_on, programs_accepted};
 use crate::cli::execute::{Telling, prune, session, store};
 use crate::cli::given::{approval, secrets_given};
 use crate::cli::lineage::past;
@@ -14,7 +14,7 @@ use crate::cli::outdated::warn_of_outdated;
 use crate::cli::{Exit, Failure, Ui};
 use crate::engine::{self, EngineError, Finished, Request};
 use crate::goal::{Cause, Health, Next, Part, Repaired, Verdict, concluded};
-use crate::model::{Goal, Object};
+use crate::model::{Goal, GoalApproval, Object};
 use crate::name::{PlanId, RunId};
 use crate::store::{Claim, CycleEnd, CycleRow, Durability, Reader, RunState, Store, StoreError};
 use crate::time::Moment;
@@ -288,6 +288,14 @@ fn repair(
     };
     let checks = own_checks(reader, look)?;
     let given = params(&ready.plan, &of.goal, cycle.slot, &checks)?;
+    // What a person runs by hand they accept by that; a standing approval binds all files anyway.
+    if cycle.slot.is_some()
+        && of.goal.approval == GoalApproval::None
+        && let Err(refusal) = programs_accepted(ui, ready)?
+    {
+        let why = format!("{refusal}; wf goal accept {}", cycle.goal);
+        return Ok(Repaired::Waits(why));
+    }
     let run = run_id(ui, &format!("repair of {look}"))?;
     let entered = match enter_goal(ui, ready, Part::Repair, (&run, &given)) {
         Ok(entered) => entered,

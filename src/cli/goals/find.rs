@@ -1,6 +1,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use crate::cli::approve::waits_at;
 use crate::cli::collect::Collected;
 use crate::cli::load::Ready;
 use crate::cli::{Exit, Failure, Revision, Ui, Workspace, load, normal, relative};
@@ -42,6 +43,8 @@ pub struct Found {
     pub id: Option<String>,
     /// The goal; or why there is none, in a few words.
     pub goal: Result<Arc<Goal>, String>,
+    /// That it waits for somebody to accept it, where that was asked.
+    pub waits: Option<String>,
 }
 
 /// All goals of a workspace, by path. Of several with the same id only the first is one.
@@ -59,7 +62,22 @@ pub fn all(place: &Where, workspace: &Workspace) -> Vec<Found> {
             },
             Err(count) => Err(format!("{}: wf check {path}", plural(count, "mistake"))),
         };
-        found.push(Found { path, id, goal });
+        found.push(Found {
+            path,
+            id,
+            goal,
+            waits: None,
+        });
+    }
+    found
+}
+
+/// All goals as they lie there, with what those wait for that nobody accepted.
+pub fn all_with_waits(ui: &Ui, workspace: &Workspace) -> Vec<Found> {
+    let mut found = all(&Where::Disk, workspace);
+    for one in found.iter_mut().filter(|one| one.goal.is_ok()) {
+        // Whoever runs it says what keeps it from being read.
+        one.waits = waits_at(ui, workspace, &one.path).ok().flatten();
     }
     found
 }

@@ -24,7 +24,7 @@ pub use apart::{apart, apart_aside, write};
 pub use attended::attended;
 pub use autonomy::{Leash, granted};
 pub use cycle::{Begin, Ended, adopt, begin};
-pub use find::{FOLDERS, Found, Where, all, by_name, named};
+pub use find::{FOLDERS, Found, Where, all, all_with_waits, by_name, named};
 pub use hold::{Hold, LEADER, sweep};
 pub use ledger::{StoreLedger, as_kept, ledger_of};
 pub use left::answered;

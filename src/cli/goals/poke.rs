@@ -2,6 +2,8 @@ use std::path::Path;
 
 use super::cycle::Begin;
 use super::news::notices;
+use crate::cli::approve::accepted;
+use crate::cli::load::Ready;
 use crate::cli::{Exit, Failure, Ui};
 use crate::model::{Goal, GoalNews};
 use crate::store::{Durability, Store};
@@ -18,7 +20,14 @@ pub fn poke(state: &Path) {
 
 /// What became of a slot whose cycle did not begin. What nobody approved is not tried on and on:
 /// the slot is skipped, and people are told.
-pub fn not_begun(ui: &Ui, goal: &Goal, begin: Begin, failure: Failure) -> Failure {
+///
+/// That goes by the goal's own `notify`, so by no goal that nobody has seen as it is.
+pub fn not_begun(
+    ui: &Ui,
+    (ready, goal): (&Ready, &Goal),
+    begin: Begin,
+    failure: Failure,
+) -> Failure {
     let Some(slot) = begin.slot.filter(|_| failure.exit == Exit::Approval) else {
         return failure;
     };
@@ -27,7 +36,11 @@ pub fn not_begun(ui: &Ui, goal: &Goal, begin: Begin, failure: Failure) -> Failur
         return failure;
     };
     let now = ui.env.now();
-    let news = notices(goal, GoalNews::Waiting, (&failure.message, None, now));
+    let news = if matches!(accepted(ui, ready), Ok(Ok(()))) {
+        notices(goal, GoalNews::Waiting, (&failure.message, None, now))
+    } else {
+        Vec::new()
+    };
     let left = store.leave_out(&goal.id, (slot, begin.token), &failure.message, (news, now));
     // If that fails, the slot stays due and is tried again.
     let _ = left.wait();

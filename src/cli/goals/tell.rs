@@ -4,8 +4,9 @@ use std::time::Duration;
 use serde_json::Value;
 
 use super::hold::Hold;
+use crate::cli::approve::{accepted, programs_accepted};
 use crate::cli::load::{self, Ready};
-use crate::cli::{Failure, Ui};
+use crate::cli::{Exit, Failure, Ui};
 use crate::exec::Hands;
 use crate::exec::http::Client;
 use crate::exec::secret::{Hidden, Secrets};
@@ -45,7 +46,8 @@ pub fn tell(ui: &Ui) -> Result<(), Failure> {
     let store = Store::open(&workspace.state, Durability::Full, ui.env.clock())?;
     for row in open {
         let message = row.body.get("message").cloned().unwrap_or_default();
-        let told = match ready(ui, &reader, &message) {
+        let ready = ready(ui, &reader, &message);
+        let told = match ready.and_then(|ready| may_tell(ui, &ready, &message).map(|()| ready)) {
             Ok(ready) => one(ui, &ready, &row, &message),
             Err(failure) => Err(failure.message),
         };
@@ -74,6 +76,20 @@ fn ready(ui: &Ui, reader: &Reader, message: &Value) -> Result<Ready, Failure> {
     let files = Disk::new(&workspace.root);
     let place = (workspace.clone(), path.unwrap_or_default());
     Ok(load::goal(ui, &files, place, Part::Look)?.0)
+}
+
+/// Refuses to execute what a goal names to tell people if nobody has seen that as it is. A run was
+/// let begin as its texts were then: what is left to be another are the programs.
+fn may_tell(ui: &Ui, ready: &Ready, message: &Value) -> Result<(), Failure> {
+    let of_run = message.get("runs").and_then(|runs| runs.get(0)).is_some();
+    let seen = if of_run {
+        programs_accepted(ui, ready)?
+    } else {
+        accepted(ui, ready)?
+    };
+    let Err(refusal) = seen else { return Ok(()) };
+    let message = format!("{} may tell nobody: {refusal}", ready.path);
+    Err(Failure::new(Exit::Approval, message))
 }
 
 fn one(ui: &Ui, ready: &Ready, row: &NoticeRow, message: &Value) -> Result<(), String> {

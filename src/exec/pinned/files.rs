@@ -54,6 +54,17 @@ pub fn files(
     Ok(found.into_iter().collect())
 }
 
+/// The files of the workspace that the words of a command name, like [`files()`].
+pub fn named_by(argv: &[String], root: &Path) -> Result<Vec<(String, Digest)>, Unable> {
+    let words = argv.iter().map(|word| Template::literal(word)).collect();
+    let mut found = BTreeMap::new();
+    for path in named(&text(Probe::Exec(words), None)) {
+        let Some(path) = path.to_str() else { continue };
+        found.extend(read(path, follow(root, path, true))?);
+    }
+    Ok(found.into_iter().collect())
+}
+
 /// What a path leads through and to, with digests; nothing where nothing is.
 fn read(
     path: &str,

@@ -17,6 +17,6 @@ mod pins;
 mod tests;
 mod trail;
 
-pub use files::{files, skills};
+pub use files::{files, named_by, skills};
 pub use held::Held;
 pub use pins::Pins;

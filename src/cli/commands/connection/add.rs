@@ -108,7 +108,9 @@ pub(super) fn run(ui: &Ui, args: &AddArgs) -> Result<Exit, Failure> {
     if args.goal {
         let every = desk.adapter.spec().check_every;
         match write_goal(&workspace, &args.name, every)? {
-            Some(path) => ui.note_line(&format!("wrote {path}; `wf daemon` keeps it")),
+            Some(path) => ui.note_line(&format!(
+                "wrote {path}; `wf daemon` keeps it after `wf goal accept {path}`"
+            )),
             None => ui.note_line(&format!(
                 "goals/connection-{}.md is there already",
                 args.name

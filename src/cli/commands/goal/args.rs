@@ -1,6 +1,8 @@
 use clap::{Args, Subcommand};
 
-use super::{autonomy, backfill, feedback, history, list, next, pause, run as goal_run, tighten};
+use super::{
+    accept, autonomy, backfill, feedback, history, list, next, pause, run as goal_run, tighten,
+};
 use crate::cli::{Exit, Failure, Ui, goals};
 
 #[derive(Args, Debug)]
@@ -15,6 +17,7 @@ enum What {
     List(list::ListArgs),
     Next(next::NextArgs),
     Run(goal_run::RunArgs),
+    Accept(accept::AcceptArgs),
     Pause(pause::PauseArgs),
     Resume(pause::ResumeArgs),
     History(history::HistoryArgs),
@@ -40,6 +43,7 @@ pub fn run(ui: &Ui, args: &GoalArgs) -> Result<Exit, Failure> {
         What::List(args) => list::run(ui, args),
         What::Next(args) => next::run(ui, args),
         What::Run(args) => goal_run::run(ui, args),
+        What::Accept(args) => accept::run(ui, args),
         What::Pause(args) => pause::pause(ui, args),
         What::Resume(args) => pause::resume(ui, args),
         What::History(args) => history::run(ui, args),

@@ -1,7 +1,7 @@
 use clap::Args;
 use serde_json::{Value, json};
 
-use crate::cli::goals::{Found, Where, all};
+use crate::cli::goals::{Found, all_with_waits};
 use crate::cli::{Exit, Failure, Ui};
 use crate::model::Goal;
 use crate::report::{Align, BAD, BOLD, DIM, GOOD, Table, WARN, first_line};
@@ -41,7 +41,7 @@ pub fn run(ui: &Ui, args: &ListArgs) -> Result<Exit, Failure> {
     };
     let now = ui.env.now();
     let mut listed = Vec::new();
-    for found in all(&Where::Disk, &workspace) {
+    for found in all_with_waits(ui, &workspace) {
         listed.push(one(found, reader.as_ref(), now)?);
     }
     if args.json {
@@ -100,7 +100,16 @@ impl Listed {
         };
         let paused = self.row.as_ref().and_then(|row| row.paused.as_ref());
         let ended = self.last.as_ref().and_then(|cycle| cycle.ended.as_ref());
+        let waits = self.found.waits.as_deref();
         let (word, since, why) = match (paused, ended) {
+            (None, _) if waits.is_some() => {
+                let since = ended.map(|(at, _, _)| *at);
+                (
+                    ("unaccepted".to_owned(), WARN),
+                    since,
+                    waits.unwrap_or_default(),
+                )
+            }
             (Some((since, why)), _) => (("paused".to_owned(), WARN), Some(*since), why.as_str()),
             (None, Some((at, health, why))) => {
                 let style = if health.is_good() { GOOD } else { BAD };
@@ -136,6 +145,7 @@ impl Listed {
             "since": ended.map(|(at, _, _)| at),
             "paused": paused.map(|(since, why)| json!({"since": since, "why": why})),
             "next": self.next,
+            "waits": self.found.waits,
         })
     }
 }

@@ -2,6 +2,7 @@
 //!
 //! One file for each of its commands; [`args`] chooses between them.
 
+mod accept;
 mod args;
 mod autonomy;
 mod backfill;

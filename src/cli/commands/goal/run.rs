@@ -1,5 +1,7 @@
 use clap::{Args, ValueEnum};
 
+use super::accept;
+use crate::cli::approve::waits;
 use crate::cli::execute::Telling;
 use crate::cli::goals::{self, Begin, Ended, Where, adopt, begin, named, poke, tell};
 use crate::cli::{Exit, Failure, Revision, RunArg, Ui, load};
@@ -85,14 +87,26 @@ fn cycle(ui: &Ui, args: &RunArgs, telling: &Telling) -> Result<Ended, Failure> {
     let name = args.goal.as_deref().unwrap_or_default();
     let path = named(ui, &workspace, &place, name)?;
     let files = place.files(&workspace);
+    let lies_there = args.commit.is_none();
+    // Whoever starts it by hand shows by that what they want; only a person can have seen it.
+    if lies_there && args.slot.is_none() && ui.env.asks {
+        accept::by_run(ui, &path)?;
+    }
     let (ready, goal) = load::goal(ui, &*files, (workspace.clone(), &path), Part::Look)?;
     let ask = Begin {
         slot: args.slot,
         cause: args.slot.map_or(Cause::Person, |_| cause(args.cause)),
         token: args.token,
     };
-    begin(ui, (&ready, &goal), ask, telling)
-        .map_err(|failure| goals::not_begun(ui, &goal, ask, failure))
+    let waits = match args.slot.filter(|_| lies_there) {
+        Some(_) => waits(ui, &ready)?,
+        None => None,
+    };
+    let begun = match waits {
+        Some(waits) => Err(Failure::new(Exit::Approval, format!("{path} {waits}"))),
+        None => begin(ui, (&ready, &goal), ask, telling),
+    };
+    begun.map_err(|failure| goals::not_begun(ui, (&ready, &goal), ask, failure))
 }
 
 fn cause(said: Option<CauseArg>) -> Cause {

@@ -74,6 +74,8 @@ pub(super) const LATER: &[&[&str]] = &[
     &["attest", "--last"],
     &["gate", "test", "own"],
     &["gate", "test", "own", "--context", "TEXT"],
+    &["goal", "accept", "TEXT"],
+    &["goal", "accept", "g", "--yes"],
     &["goal", "autonomy"],
     &["goal", "autonomy", "g", "--json"],
     &[

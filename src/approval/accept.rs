@@ -3,9 +3,9 @@ use super::{Approvers, Policy, Refusal, Scope, Token, Verdict, differences};
 use crate::machine::Pin;
 use crate::name::PlanId;
 
-/// A goal that a person may have seen.
+/// A goal as it is: what a person sees who accepts it.
 #[derive(Clone, Copy, Debug)]
-pub struct Sight<'a> {
+pub struct GoalContent<'a> {
     /// The goal.
     pub goal: &'a PlanId,
     /// Its file, relative to the workspace.
@@ -16,10 +16,14 @@ pub struct Sight<'a> {
     pub config: &'a str,
 }
 
-/// Whether whoever signed a token saw a goal as it is. How long and how often it may repair says
+/// Checks that whoever signed a token saw a goal as it is. How long and how often it may repair says
 /// nothing about that, so a standing approval counts which has expired, is used up or was
 /// withdrawn.
-pub fn accepts(token: &Token, sight: &Sight<'_>, approvers: &Approvers) -> Result<(), Refusal> {
+pub fn accepts(
+    token: &Token,
+    content: &GoalContent<'_>,
+    approvers: &Approvers,
+) -> Result<(), Refusal> {
     let found = u32::try_from(signers(token, approvers)?.len()).unwrap_or(u32::MAX);
     let required = match approvers.policy {
         // Who sees a goal is who owns it.
@@ -38,7 +42,7 @@ pub fn accepts(token: &Token, sight: &Sight<'_>, approvers: &Approvers) -> Resul
         // It is bound to the whole workspace.
         (Scope::Standing, _) => {
             let named = |pin: &&Pin| {
-                pin.path == sight.config || sight.files.iter().any(|one| one.path == pin.path)
+                pin.path == content.config || content.files.iter().any(|one| one.path == pin.path)
             };
             statement.files.iter().filter(named).cloned().collect()
         }
@@ -48,13 +52,13 @@ pub fn accepts(token: &Token, sight: &Sight<'_>, approvers: &Approvers) -> Resul
         }
     };
     let plan = &statement.plan;
-    if plan.path != sight.path || plan.id != *sight.goal {
+    if plan.path != content.path || plan.id != *content.goal {
         return Err(Refusal::OtherPlan {
             approved: format!("`{}` in {}", plan.id, plan.path),
-            asked: format!("`{}` in {}", sight.goal, sight.path),
+            asked: format!("`{}` in {}", content.goal, content.path),
         });
     }
-    let changed = differences(&files, sight.files);
+    let changed = differences(&files, content.files);
     if changed.is_empty() {
         Ok(())
     } else {

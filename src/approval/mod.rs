@@ -27,7 +27,7 @@ mod fixture;
 #[cfg(test)]
 mod forged;
 
-pub use accept::{Sight, accepts};
+pub use accept::{GoalContent, accepts};
 pub use answer::{Decided, Quorum, decide, proposal};
 pub use approvers::{Approver, Approvers, Policy, VALIDITY};
 pub use check::{Consumption, SKEW, Spawned, Subject, Valid, allows, check, verify};

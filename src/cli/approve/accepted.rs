@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use super::entry::read;
 use super::pins::with_texts;
 use super::{Rules, token_path};
-use crate::approval::{Policy, Refusal, Sight, accepts};
+use crate::approval::{GoalContent, Policy, Refusal, accepts};
 use crate::cli::load::{self, OfGoal, Ready};
 use crate::cli::revision::tracked;
 use crate::cli::workspace::CONFIG;
@@ -22,13 +22,13 @@ pub fn acceptance_path(workspace: &Workspace, goal: &PlanId) -> PathBuf {
     folder.join(format!("{goal}.accepted.json"))
 }
 
-/// Whether somebody who may saw a goal as it is: with `wf goal accept`, or where they signed what
-/// its repairs may do.
+/// Checks that somebody who may accept a goal saw it as it is: with `wf goal accept`, or where they
+/// signed what its repairs may do.
 pub fn accepted(ui: &Ui, ready: &Ready) -> Result<Result<(), Refusal>, Failure> {
     let of = goal_of(ready)?;
     let approvers = Rules::of(ui, &ready.workspace)?.approvers;
     let files = executed(ready)?;
-    let sight = Sight {
+    let content = GoalContent {
         goal: &of.goal.id,
         path: &ready.path,
         files: &files,
@@ -36,7 +36,7 @@ pub fn accepted(ui: &Ui, ready: &Ready) -> Result<Result<(), Refusal>, Failure> 
     };
     let by_token = |path: &Path| {
         let token = read(&ready.workspace, path)?;
-        accepts(&token, &sight, &approvers)
+        accepts(&token, &content, &approvers)
     };
     let approval = token_path(&ready.workspace.root.join(&ready.path));
     let approved = by_token(&approval);
@@ -50,7 +50,7 @@ pub fn accepted(ui: &Ui, ready: &Ready) -> Result<Result<(), Refusal>, Failure> 
     })
 }
 
-/// Whether the programs of a goal are those that somebody accepted, where its texts are those that a
+/// Checks that the programs of a goal are those that somebody accepted, where its texts are those that a
 /// cycle began with. Nobody accepts what a person runs and what a branch holds.
 pub fn programs_accepted(ui: &Ui, ready: &Ready) -> Result<Result<(), Refusal>, Failure> {
     let policy = Rules::of(ui, &ready.workspace)?.approvers.policy;

@@ -46,7 +46,7 @@ const TABLE: &[(&str, &str)] = &[
     ("goal list", "reports"),
     ("goal next", "reports rows"),
     ("goal run", "reports"),
-    ("goal accept", "acts"),
+    ("goal accept", "acts signs asks"),
     ("goal pause", "acts"),
     ("goal resume", "acts"),
     ("goal history", "reports rows"),

@@ -73,6 +73,10 @@ pub struct Approved {
     /// were, and of the rest what is declared. Empty if whoever starts the run signs for it in the same moment.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub pins: Vec<Pin>,
+    /// SHA-256 of that list as JSON. The log holds only this; the list is stored once for all runs that
+    /// have it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tree: Option<Digest>,
     /// What was approved as made, as globs: of a goal more than the plan of the run says, since what looks
     /// leaves what was repaired as it is.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -83,9 +87,20 @@ pub struct Approved {
     pub skills: Vec<Pin>,
 }
 
+/// The list of approved files as it is stored; `None`: there are none.
+pub fn tree_text(pins: &[Pin]) -> Option<String> {
+    let text = serde_json::to_string(pins).ok();
+    text.filter(|_| !pins.is_empty())
+}
+
+/// The digest of the list of approved files; `None`: there are none.
+pub fn tree_of(pins: &[Pin]) -> Option<Digest> {
+    tree_text(pins).map(|text| Digest::of(text.as_bytes()))
+}
+
 impl Approved {
     /// Whether it was approved before it began, by the files of the whole workspace.
     pub fn is_in_advance(&self) -> bool {
-        !self.pins.is_empty()
+        !self.pins.is_empty() || self.tree.is_some()
     }
 }

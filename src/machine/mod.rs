@@ -64,7 +64,7 @@ mod word;
 
 pub use advance::{NOT_CHOSEN, NOT_STARTED};
 pub use advised::{Advice, Advised, IntentAdvice};
-pub use approved::{ApprovalPolicy, Approved, By, Pin};
+pub use approved::{ApprovalPolicy, Approved, By, Pin, tree_of, tree_text};
 pub use ask::{Ask, Decision, Given};
 pub use budget::SPENT;
 pub use correction::{Correction, Gap, Unmet};

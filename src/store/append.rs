@@ -7,7 +7,7 @@ use super::log::{FORM, Position, Tail};
 use super::writer::Writing;
 use super::{
     Appended, Batch, Durability, LogPlace, NewRun, StateEvent, StoreError, answers, cycles, fence,
-    owners, project, state_event,
+    owners, project, state_event, tree,
 };
 use crate::digest::Digest;
 use crate::machine::Fact;
@@ -44,9 +44,14 @@ pub(super) fn append(writing: &Writing<'_>, batch: Batch) -> Result<Appended, St
         {
             answers::may_use(writing, approved)?;
         }
-        push(writing, &mut tail, place, event)?;
+        let parted = tree::apart(event);
+        if let Some((_, digest, list)) = &parted {
+            keep_text(connection, digest, list).map_err(failed)?;
+        }
+        let stored = parted.as_ref().map_or(event, |(stored, ..)| stored);
+        push(writing, &mut tail, place, stored)?;
         rows.push(LogPlace::from(&tail));
-        project::event(connection, place, event).map_err(failed)?;
+        project::event(connection, place, stored).map_err(failed)?;
         // Nothing follows that would have to be fenced; one write is saved.
         if let Fact::RunEnded { .. } = event.fact
             && batch.run == batch.token.run

@@ -69,6 +69,7 @@ mod store;
 mod tests;
 mod texts;
 mod ticket;
+mod tree;
 mod uses;
 mod view;
 mod writer;

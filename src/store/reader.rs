@@ -184,7 +184,7 @@ impl Reader {
     /// The events of a run after a number (0: all), with their numbers.
     pub fn events(&self, run: &RunId, after: u64) -> Result<Vec<(u64, Event)>, StoreError> {
         self.fold(run)?;
-        self.all(
+        let mut events = self.all(
             "SELECT n, body FROM events
              WHERE run = (SELECT key FROM runs WHERE id = ?1) AND n > ?2 ORDER BY n",
             (run.as_str(), i64::try_from(after).unwrap_or(i64::MAX)),
@@ -192,7 +192,9 @@ impl Reader {
                 let event: Json<Event> = row.get(1)?;
                 Ok((row.get::<_, i64>(0)?.unsigned_abs(), event.0))
             },
-        )
+        )?;
+        self.with_trees(events.iter_mut().map(|(_, event)| event))?;
+        Ok(events)
     }
 
     /// The events of a run that are of certain kinds.
@@ -204,9 +206,11 @@ impl Reader {
              WHERE run = (SELECT key FROM runs WHERE id = ?1) AND kind IN ({}) ORDER BY n",
             kinds.join(", ")
         );
-        self.all(&sql, [run.as_str()], |row| {
+        let mut events = self.all(&sql, [run.as_str()], |row| {
             row.get::<_, Json<Event>>(0).map(|event| event.0)
-        })
+        })?;
+        self.with_trees(&mut events)?;
+        Ok(events)
     }
 
     /// The runs nested in a run, with the attempt that each is nested in.

@@ -13,7 +13,7 @@ impl Reader {
         let rows: Vec<Row> = self.all(
             "SELECT path, sources.text, texts.text FROM sources
              LEFT JOIN texts ON digest = sources.text
-             WHERE run = (SELECT key FROM runs WHERE id = ?1) ORDER BY position",
+             WHERE run = (SELECT key FROM runs WHERE id = ?1) AND position >= 0 ORDER BY position",
             [run.as_str()],
             |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)),
         )?;

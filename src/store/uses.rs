@@ -142,6 +142,10 @@ impl Change<'_> {
         let mut statement = self.connection.prepare_cached(sql)?;
         let id: String = statement.query_row([self.run], |row| row.get(0))?;
         let used = ApprovalUse::of(&id, approved);
-        show(self.connection, used.as_slice())
+        show(self.connection, used.as_slice())?;
+        match approved.tree {
+            Some(tree) => self.approved_with(tree),
+            None => Ok(()),
+        }
     }
 }

@@ -1,7 +1,8 @@
 use super::{Copy, clean, files, lived, named, sql, texts};
+use crate::support::Sandbox;
 
 /// Takes the bodies of the events of runs away, as pruning does: the hashes still fit.
-fn hollow(sandbox: &crate::support::Sandbox, which: &str) {
+fn hollow(sandbox: &Sandbox, which: &str) {
     use wf::digest::Digest;
     let database = sandbox.database();
     let select = format!("SELECT seq, body FROM events WHERE body IS NOT NULL AND {which}");
@@ -101,6 +102,49 @@ fn every_text_and_every_kept_file_is_hashed() {
         set(&bytes);
     }
     clean(&sandbox);
+}
+
+#[test]
+fn an_approved_tree_is_stored_once_and_no_run_goes_by_another() {
+    let sandbox = Sandbox::new();
+    sandbox.file(
+        "plan.md",
+        "---\nkind: plan\nid: p\nsteps:\n  - {id: a, run: echo a >> done.txt, writes: [done.txt]}\n---\n",
+    );
+    sandbox.wf(&["key", "init", "ada"]).exits(0);
+    let approve = ["approve", "plan.md", "--executions", "2", "--yes"];
+    sandbox.wf(&approve).exits(0);
+    for _ in 0..2 {
+        let run = ["run", "--require-approval", "plan.md"];
+        sandbox.wf(&run).exits(0);
+    }
+    let trees = "SELECT text FROM texts WHERE text LIKE '[{\"path\"%'";
+    let [tree] = &*texts(&sandbox, trees) else {
+        panic!("it is stored once");
+    };
+    assert!(tree.contains("plan.md"), "{tree}");
+    let events = texts(
+        &sandbox,
+        "SELECT body FROM events WHERE kind = 'run_approved'",
+    );
+    assert_eq!(events.len(), 2);
+    assert!(
+        events.iter().all(|body| !body.contains("pins")),
+        "{events:?}"
+    );
+    clean(&sandbox);
+    let attack =
+        "UPDATE texts SET text = replace(text, 'plan.md', 'other.md') WHERE text LIKE '[%'";
+    sql(&sandbox, attack);
+    named(&sandbox, attack, &["was altered"]);
+    for command in [
+        ["verify", "--last", "--json"],
+        ["retry", "--last", "--dry-run"],
+        ["attest", "--last", "--statement"],
+    ] {
+        let did = sandbox.wf(&command).exits(6);
+        did.says("that a run was approved with is gone or was altered");
+    }
 }
 
 #[test]

@@ -15,7 +15,7 @@ use crate::cli::load::Ready;
 use crate::cli::{Exit, Failure, Ui, Workspace};
 use crate::digest::Digest;
 use crate::exec::pinned;
-use crate::machine::{Approved, Pin};
+use crate::machine::{Approved, Pin, tree_of};
 use crate::model::Object;
 use crate::name::RunId;
 use crate::store::{Reader, StoreError};
@@ -206,6 +206,7 @@ fn verified(
         executions: statement.executions,
         expires: statement.expires,
         initiator,
+        tree: tree_of(&pins),
         pins,
         products: start.products.clone(),
         skills,

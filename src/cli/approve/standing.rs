@@ -18,7 +18,7 @@ use crate::cli::{Exit, Failure, Ui};
 use crate::digest::Digest;
 use crate::exec::pinned;
 use crate::goal::Part;
-use crate::machine::{Approved, Pin};
+use crate::machine::{Approved, Pin, tree_of};
 use crate::model::{GoalApproval, Object, Plan};
 use crate::name::RunId;
 
@@ -81,6 +81,7 @@ pub fn enter_goal(
         executions: statement.executions,
         expires: statement.expires,
         initiator: start.initiator,
+        tree: tree_of(&start.pins),
         pins: start.pins,
         products,
         skills: Vec::new(),

@@ -80,6 +80,7 @@ mod tests {
                 initiator: None,
                 pins: Vec::new(),
                 products: Vec::new(),
+                tree: None,
                 skills: Vec::new(),
             }))
         };

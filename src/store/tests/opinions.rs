@@ -176,6 +176,7 @@ fn under_a_withdrawn_approval_nothing_is_recorded() {
             skills: Vec::new(),
             pins: vec![Pin::file("lamp.md", Digest::of(b"lamp"))],
             products: Vec::new(),
+            tree: None,
         }))
     };
     cycle(&store, "lamp", (1, 2), vec![use_of("aa", 1)]);
